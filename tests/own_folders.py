@@ -75,6 +75,13 @@ FAMILIES = {
         SHAPE | {"vocab_size": 330, "max_position_embeddings": 50},
         lambda: with_a_mask(byte_level("<s> $A </s>", ("<s>", "</s>"))),
     ),
+    "modernbert": (
+        hf.ModernBertForMaskedLM,
+        SHAPE
+        | {"vocab_size": 330, "hidden_size": 48, "num_hidden_layers": 4, "local_attention": 6}
+        | {f"{name}_token_id": i for i, name in enumerate(("bos", "eos", "pad", "cls", "sep"))},
+        lambda: with_a_mask(byte_level("<s> $A </s>", ("<s>", "</s>"))),
+    ),
     "t5": (
         hf.T5ForConditionalGeneration,
         {"vocab_size": 80, "d_model": 24, "d_kv": 10, "d_ff": 40, "num_layers": 2, "num_heads": 4},

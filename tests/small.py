@@ -26,6 +26,7 @@ WIRINGS: dict[str, dict[str, Any]] = {
     "like Gemma 2": {"norm_placement": "sandwich", "attn_softcap": 2.0, "logit_softcap": 3.0, "attn_scale": 0.3},
     "like OLMo 2": {"norm_placement": "after", "qk_norm": "width"},
     "like Pythia": {"norm": "layernorm", "parallel": True, "shared_norm": False, "rotated": 2, "bias": True},
+    "like ModernBERT": {"norm": "layernorm", "embed_norm": True, "first_norm": False, "activation": "geglu"},
     "attention alone": {"d_ff": 0, "tie_embeddings": False, "logit_scale": 0.5},
 }
 ALL_PATTERNS = ("blocks.*.attn.pattern",)

@@ -71,7 +71,16 @@ def configs(draw):
     d_ff, mixture = draw(st.none() | st.integers(0, 12)), draw(st.none() | experts())
     assume(not (d_ff == 0 and mixture is not None and mixture.d_expert is None))
     n_layers = draw(st.integers(1, 3))
+    norm = NormConfig(
+        kind=draw(st.sampled_from(get_args(part_configs.Norm))),
+        placement=placement,
+        of_embeddings=draw(SOMETIMES),
+        first=placement not in ("pre", "sandwich") or not draw(SOMETIMES),
+        bias=draw(st.none() | st.booleans()),
+    )
     heads = ["lm", "none", "mlm"] if encoder else ["lm", "none"]
+    head = draw(st.sampled_from(heads))
+    plain = [name for name in get_args(part_configs.Activation) if name not in part_configs.GATED]
     return ModelConfig(
         vocab_size=draw(st.integers(1, 50)),
         architecture=architecture,
@@ -98,17 +107,15 @@ def configs(draw):
             rotated=draw(st.none() | st.just(2)) if positions == "rope" else None,
             buckets=draw(st.sampled_from([4, 7, 10, 32])),
         ),
-        norm=NormConfig(
-            kind=draw(st.sampled_from(get_args(part_configs.Norm))),
-            placement=placement,
-            of_embeddings=draw(SOMETIMES),
-            bias=draw(st.none() | st.booleans()),
-        ),
-        parallel=(parallel := placement == "pre" and not both and d_ff != 0 and draw(SOMETIMES)),
+        norm=norm,
+        parallel=(parallel := placement == "pre" and norm.first and not both and d_ff != 0 and draw(SOMETIMES)),
         shared_norm=not parallel or draw(st.booleans()),
         layers=tuple(draw(layers(positions)) for _ in range(n_layers)) if draw(st.booleans()) else (),
         bias=draw(st.booleans()),
-        head=draw(st.sampled_from(heads)),
+        head=head,
+        mlm_activation=draw(st.none() | st.sampled_from(plain)),
+        mlm_bias=draw(st.booleans()),
+        logit_bias=draw(st.sampled_from([None, False, True] if both or head != "lm" else [None, False])),
         tie_embeddings=draw(st.booleans()),
         embed_scale=draw(st.sampled_from([1.0, 3.0])),
         logit_scale=draw(POSITIVE),

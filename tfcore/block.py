@@ -29,7 +29,8 @@ class Block(nn.Module):
     Sources: pre arXiv:2002.04745; post arXiv:1706.03762, section 3.1; sandwich arXiv:2105.13290, section 2.4; after
     arXiv:2501.00656, section 3.2; parallel arXiv:2204.02311, section 2 (with two norms, one for attention and one for
     the feed-forward layer: arXiv:2204.06745, section 2.1 and its published code). Cross-attention, where there is any,
-    stands between the two and is wired as they are. With d_ff = 0 there is no feed-forward layer.
+    stands between the two and is wired as they are. With d_ff = 0 there is no feed-forward layer; with norm.first=False
+    the first block's attention reads the stream without a norm.
 
     Args:
         layer: its place in the stack.
@@ -45,13 +46,13 @@ class Block(nn.Module):
         self.routed = config.is_routed(layer)
         self.has_mlp = self.routed or config.ff_size > 0
 
-        def of_stream() -> Any:
-            return NoNorm() if config.norm.placement == "after" else Norm(config)
+        def of_stream(there: bool = True) -> Any:
+            return Norm(config) if there and config.norm.placement != "after" else NoNorm()
 
         def after() -> Norm | NoNorm:
             return Norm(config) if config.norm.of_outputs else NoNorm()
 
-        self.ln1: Norm = of_stream()
+        self.ln1: Norm = of_stream(config.norm.first or layer > 0)
         self.attn = Attention(config, layer)
         self.ln1_post = after()
         if cross:

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from tfcore.checks import check_choice, check_flag, check_number, check_part, check_whole
 from tfcore.part_configs import (
+    GATED,
+    Activation,
     AttentionConfig,
     ExpertsConfig,
     FeedForwardConfig,
@@ -54,6 +56,7 @@ SHORT = {
     "norm_eps": ("norm", "eps"),
     "norm_bias": ("norm", "bias"),
     "embed_norm": ("norm", "of_embeddings"),
+    "first_norm": ("norm", "first"),
     "d_ff": ("feed_forward", "d_ff"),
     "activation": ("feed_forward", "activation"),
 }
@@ -83,6 +86,9 @@ class ModelConfig:
         bias: biases in the linear layers and LayerNorm.
         head: what comes last: "lm", scores for each token id; "mlm", the same after BERT's dense layer and
             LayerNorm; "none", the hidden states.
+        mlm_activation, mlm_bias: of that dense layer: its activation (None means the feed-forward layers', without
+            their gate), and whether it has a bias.
+        logit_bias: a bias for each token id, added to the scores; None means with head "mlm" alone.
         tie_embeddings: the unembedding is the embedding table.
         embed_scale: factor of the token embeddings; sqrt(d_model) in arXiv:1706.03762, section 3.4.
         logit_scale: factor of the scores of the token ids.
@@ -115,6 +121,9 @@ class ModelConfig:
     shared_norm: bool = True
     bias: bool = False
     head: Head = "lm"
+    mlm_activation: Activation | None = None
+    mlm_bias: bool = True
+    logit_bias: bool | None = None
     tie_embeddings: bool = True
     embed_scale: float = 1.0
     logit_scale: float = 1.0
@@ -132,8 +141,10 @@ class ModelConfig:
             check_whole(self, optional=name in ("n_encoder_layers", "bos_id"), **{name: limits})
         check_number(self, dropout=(0.0, 0.99), init_std=(0.0, 10.0), logit_scale=(-1e4, 1e4), embed_scale=(1e-4, 1e4))
         check_number(self, optional=True, logit_softcap=(1e-3, 1e6))
-        check_flag(self, "parallel", "shared_norm", "bias", "tie_embeddings", "pooler")
+        check_flag(self, "parallel", "shared_norm", "bias", "mlm_bias", "tie_embeddings", "pooler")
+        check_flag(self, "logit_bias", optional=True)
         check_choice(self, architecture=Architecture, head=Head, init=Init)
+        check_choice(self, optional=True, mlm_activation=Activation)
         check_part(self, **PARTS)
         if missing := [name for name in PARTS if name != "experts" and getattr(self, name) is None]:
             raise ValueError(f"{missing[0]}=None must be {PARTS[missing[0]].__name__}")
@@ -173,6 +184,15 @@ class ModelConfig:
     def has_norm_bias(self) -> bool:
         """Whether LayerNorm has a bias."""
         return self.bias if self.norm.bias is None else self.norm.bias
+
+    @property
+    def has_logit_bias(self) -> bool:
+        """Whether the scores of token ids have a bias."""
+        return self.head == "mlm" if self.logit_bias is None else self.logit_bias and self.head != "none"
+
+    def has_first_norm(self, layer: int) -> bool:
+        """Whether the attention of a layer reads a normalised stream."""
+        return self.norm.before and (self.norm.first or layer > 0)
 
     def layer(self, index: int) -> LayerConfig:
         """The settings of one layer that differ from the model's."""
@@ -404,6 +424,13 @@ def _check_together(c: ModelConfig) -> None:
                 raise ValueError(f"{name}={value} goes with architecture='encoder', not {c.architecture!r}")
     if c.head == "mlm" and c.architecture != "encoder":
         raise ValueError(f"head='mlm' goes with architecture='encoder', not {c.architecture!r}; take head='lm'")
+    if c.mlm_activation in GATED:
+        raise ValueError(f"mlm_activation={c.mlm_activation!r} has a gate, the dense layer none; take 'gelu' or 'silu'")
+    if c.logit_bias and c.head == "lm" and c.architecture != "encoder-decoder":
+        raise ValueError(
+            f"logit_bias=True goes with head='mlm' or architecture='encoder-decoder', not {c.architecture!r}: what is "
+            "said of a decoder's logits takes them for products alone"
+        )
     if c.architecture == "encoder-decoder" and c.start_id >= c.vocab_size:
         raise ValueError(f"start_id={c.start_id} must be below vocab_size={c.vocab_size}")
     if c.parallel and (c.norm.placement != "pre" or c.architecture == "encoder-decoder"):
@@ -411,6 +438,8 @@ def _check_together(c: ModelConfig) -> None:
             f"parallel=True goes with norm_placement='pre' and one stack, not with {c.norm.placement!r} and "
             f"{c.architecture!r}"
         )
+    if c.parallel and not c.norm.first:
+        raise ValueError("parallel=True needs a norm in the first block, too: first_norm=False takes it away")
     if not c.shared_norm and not c.parallel:
         raise ValueError("shared_norm=False goes with parallel=True: otherwise each sublayer has a norm of its own")
     if c.parallel and c.ff_size == 0:

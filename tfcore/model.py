@@ -82,6 +82,8 @@ class Transformer(nn.Module):
                 self.mlm = MaskedHead(config)
             if config.head != "none" and not config.tie_embeddings:
                 self.unembed = Linear(config.d_model, config.vocab_size, bias=False)
+            of_logits = nn.Parameter(torch.zeros(config.vocab_size)) if config.has_logit_bias else None
+            self.logit_bias = of_logits if config.head == "lm" else None  # the head for masked tokens has its own
         if device.type != "meta":
             # Drawn on the CPU, so that a seed gives the same weights on every device. Not by `to_empty`: for it torch
             # loads SymPy, 36 MB.
@@ -257,7 +259,7 @@ class Transformer(nn.Module):
         if config.head == "mlm":
             logits = linear(self.mlm(x), table, self.mlm.bias)
         else:
-            logits = linear(x if config.logit_scale == 1 else x * config.logit_scale, table)
+            logits = linear(x if config.logit_scale == 1 else x * config.logit_scale, table, self.logit_bias)
         return softcapped(logits, config.logit_softcap) if capped else logits
 
 
@@ -269,9 +271,9 @@ class MaskedHead(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.dense, self.ln = Linear(config.d_model, config.d_model), Norm(config)
-        self.activation = ACTIVATIONS[config.feed_forward.activation]
-        self.bias = nn.Parameter(torch.zeros(config.vocab_size))
+        self.dense, self.ln = Linear(config.d_model, config.d_model, bias=config.mlm_bias), Norm(config)
+        self.activation = ACTIVATIONS[config.mlm_activation or config.feed_forward.activation]
+        self.bias = nn.Parameter(torch.zeros(config.vocab_size)) if config.has_logit_bias else None
 
     def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
         return self.ln(self.activation(self.dense(x)))

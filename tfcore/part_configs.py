@@ -170,6 +170,8 @@ class NormConfig:
         eps: what is added to the variance, or to the mean square.
         bias: whether a LayerNorm has one; None means as the model's linear layers.
         of_embeddings: normalise the embeddings too.
+        first: whether the first attention of a stack reads a normalised stream, as the others do; ModernBERT's reads
+            the embeddings as they are, normalised already (its published code, arXiv:2412.13663, section 2.1).
 
     Raises:
         ValueError: naming the values that do not fit and what would.
@@ -180,12 +182,17 @@ class NormConfig:
     eps: float = 1e-5
     bias: bool | None = None
     of_embeddings: bool = False
+    first: bool = True
 
     def __post_init__(self) -> None:
         check_choice(self, kind=Norm, placement=NormPlacement)
         check_number(self, eps=(0.0, 1.0))
-        check_flag(self, "of_embeddings")
+        check_flag(self, "of_embeddings", "first")
         check_flag(self, "bias", optional=True)
+        if not self.first and not self.before:
+            raise ValueError(
+                f"first=False goes with norms before sublayers, not with {self.placement!r}; leave it True"
+            )
 
     @property
     def before(self) -> bool:

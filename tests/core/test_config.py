@@ -77,6 +77,21 @@ REFUSED = {
         "architecture": "encoder-decoder",
     },
     "head='mlm' goes with architecture='encoder', not 'decoder'; take head='lm'": {"head": "mlm"},
+    "norm: first=False goes with norms before sublayers, not with 'post'; leave it True": {
+        "first_norm": False,
+        "norm_placement": "post",
+    },
+    "parallel=True needs a norm in the first block, too: first_norm=False takes it away": {
+        "first_norm": False,
+        "parallel": True,
+    },
+    "mlm_activation='reglu' has a gate, the dense layer none; take 'gelu' or 'silu'": {
+        "mlm_activation": "reglu",
+        "head": "mlm",
+        "architecture": "encoder",
+    },
+    "logit_bias=True goes with head='mlm' or architecture='encoder-decoder', not 'decoder': what is said of a "
+    "decoder's logits takes them for products alone": {"logit_bias": True},
     "start_id=61 must be below vocab_size=61": {"start_id": 61, "architecture": "encoder-decoder"},
     "parallel=True goes with norm_placement='pre' and one stack, not with 'post' and 'decoder'": {
         "parallel": True,

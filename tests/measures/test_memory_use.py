@@ -79,6 +79,7 @@ KEPT = {
     "grouped": {"n_kv_heads": 2, "d_head": 8},
     "rope": {"positions": "rope"},
     "masked words": BERT | {"embed_norm": True, "norm_placement": "post"},
+    "no norm before the first attention": BERT | {"embed_norm": True, "first_norm": False},
     "two stacks": TWO,
     "rmsnorm": {"norm": "rmsnorm"},
     "dropout": {"dropout": 0.1},

@@ -16,6 +16,7 @@ from tfcore.presets import PRESETS, gpt2_small
 PLACES = {  # part of a parameter's name -> component; the first that fits
     "mlm.": "mlm head",
     "pooler.": "pooler",
+    "logit_bias": "logit biases",
     "unembed.": "unembedding",
     "segment_embed.": "segments",
     "pos_embed.": "positions",

@@ -40,6 +40,8 @@ QWEN_MOE = MOE | {"shared_expert_intermediate_size": 24, "head_dim": 4}
 NEOX = SHAPE | {"hidden_size": 48, "rope_parameters": {"rope_theta": 100.0, "partial_rotary_factor": 0.5}}
 PHI = SHAPE | {"hidden_size": 48, "num_key_value_heads": 2, "pad_token_id": 0}
 LONG = {"rope_type": "longrope", "rope_theta": 100.0, "short_factor": [1.0, 1.1], "long_factor": [1.5, 4.0]}
+TOKENS = {f"{name}_token_id": i for i, name in enumerate(("pad", "bos", "eos", "cls", "sep"))}
+MODERN = SHAPE | {"num_hidden_layers": 4, "hidden_size": 48, "local_attention": 4} | TOKENS
 OLMO3 = SHAPE | {"hidden_size": 96, "sliding_window": 4, "layer_types": ["sliding_attention", "full_attention"]}
 
 DECODERS = {
@@ -158,11 +160,26 @@ ENCODERS = {
     "roberta": (hf.RobertaForMaskedLM, ROBERTA),
     "roberta, untied, one segment": (
         hf.RobertaForMaskedLM,
-        ROBERTA | {"tie_word_embeddings": False, "type_vocab_size": 1, "layer_norm_eps": 1e-3},
+        ROBERTA | {"tie_word_embeddings": False, "type_vocab_size": 1, "layer_norm_eps": 1e-3, "hidden_act": "relu"},
     ),
     "roberta, no head": (hf.RobertaModel, ROBERTA | {"hidden_act": "relu"}),
     "xlm-roberta": (hf.XLMRobertaForMaskedLM, ROBERTA),
     "camembert": (hf.CamembertForMaskedLM, ROBERTA),
+    "modernbert": (hf.ModernBertForMaskedLM, MODERN),
+    "modernbert, untied, biases": (
+        hf.ModernBertForMaskedLM,
+        MODERN
+        | {"num_hidden_layers": 2, "tie_word_embeddings": False, "hidden_activation": "silu", "norm_eps": 1e-2}
+        | {"attention_bias": True, "mlp_bias": True, "norm_bias": True, "classifier_bias": True, "decoder_bias": False},
+    ),
+    "modernbert, own kinds, another activation": (
+        hf.ModernBertForMaskedLM,
+        MODERN
+        | {"layer_types": ["sliding_attention", "full_attention", "sliding_attention", "sliding_attention"]}
+        | {"rope_parameters": {"full_attention": LINEAR, "sliding_attention": {"rope_theta": 70.0}}}
+        | {"classifier_activation": "relu", "local_attention": 1},
+    ),
+    "modernbert, no head": (hf.ModernBertModel, MODERN | {"local_attention": 7}),
     "distilbert": (hf.DistilBertForMaskedLM, DISTIL),
     "distilbert, untied": (hf.DistilBertForMaskedLM, DISTIL | {"tie_word_embeddings": False, "activation": "relu"}),
     "distilbert, no head": (hf.DistilBertModel, DISTIL | {"sinusoidal_pos_embds": True}),

@@ -12,10 +12,15 @@ from tfcore import load
 PADDED = {"whole": 0, "right": 6, "left": -6}
 
 
-def assert_stack(activations, prefix, n, hidden, attentions, real, post=False):
+def captured(config):
+    """Names of what is compared: the streams, the last of them after the final norm where there is one, and maps."""
+    return ("*pattern", "*resid_pre", "*ln_final.normalized" if config.norm.final else "*resid_post")
+
+
+def assert_stack(activations, prefix, n, hidden, attentions, real):
     """Every hidden state and attention map of one stack."""
-    names = [f"{prefix}blocks.{i}.resid_pre" for i in range(n)]
-    names.append(f"{prefix}blocks.{n - 1}.resid_post" if post else f"{prefix}ln_final.normalized")
+    names, final = [f"{prefix}blocks.{i}.resid_pre" for i in range(n)], f"{prefix}ln_final.normalized"
+    names.append(final if final in activations else f"{prefix}blocks.{n - 1}.resid_post")
     assert (len(hidden), len(attentions)) == (n + 1, n)
     for name, expected in zip(names, hidden, strict=True):
         assert alike(activations[name], expected, real) < TOLERANCE, name
@@ -31,7 +36,7 @@ def test_decoders(tmp_path, kind, settings):
     for pad in PADDED.values():
         real = padding(pad)
         expected = theirs(tokens, attention_mask=real.long(), output_attentions=True, output_hidden_states=True)
-        output = ours(tokens, padding_mask=real if pad else None, capture=("*pattern", "*resid_pre", "ln_final.*"))
+        output = ours(tokens, padding_mask=real if pad else None, capture=captured(ours.config))
         assert_scores(output, expected, real)
         assert_stack(output.activations, "", n, expected.hidden_states, expected.attentions, real)
         assert_scores(ours(tokens, padding_mask=real), expected, real)
@@ -47,9 +52,9 @@ def test_encoders(tmp_path, kind, settings):
         real = padding(pad)
         more = {} if segments is None else {"token_type_ids": segments}
         expected = theirs(tokens, attention_mask=real.long(), output_attentions=True, output_hidden_states=True, **more)
-        output = ours(tokens, padding_mask=real, segment_ids=segments, capture=("*pattern", "*resid_*"))
+        output = ours(tokens, padding_mask=real, segment_ids=segments, capture=captured(ours.config))
         assert_scores(output, expected, real)
-        assert_stack(output.activations, "", n, expected.hidden_states, expected.attentions, real, post=True)
+        assert_stack(output.activations, "", n, expected.hidden_states, expected.attentions, real)
         if "pooler_output" in expected and real[:, 0].all():
             assert difference(output.pooled, expected.pooler_output) < TOLERANCE
     assert (ours.config.head == "none") == kind.__name__.endswith("Model")
@@ -70,8 +75,7 @@ def test_encoder_decoders(tmp_path, kind, settings):
             output_attentions=True,
             output_hidden_states=True,
         )
-        capture = ("*pattern", "*resid_pre", "*ln_final.normalized")
-        output = ours(tokens, decoder_ids=answers, padding_mask=real, capture=capture)
+        output = ours(tokens, decoder_ids=answers, padding_mask=real, capture=captured(ours.config))
         assert_scores(output, expected, every)
         seen, n = output.activations, ours.config.encoder_layers
         assert_stack(seen, "encoder.", n, expected.encoder_hidden_states, expected.encoder_attentions, real)

@@ -21,6 +21,7 @@ TIED = {
     "bert": ENCODERS["bert"],
     "distilbert": ENCODERS["distilbert"],
     "roberta": ENCODERS["roberta"],
+    "modernbert": ENCODERS["modernbert"],
     "t5": BOTH["t5 1.0"],
 }
 # All rows that accept several names of one tensor: their full names, and the first family that has the row.

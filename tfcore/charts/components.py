@@ -15,5 +15,6 @@ COLOURS = {
     "mlm head": "@residual",
     "pooler": "@residual/0.6",
     "unembedding": "@embedding/0.6",
+    "logit biases": "@embedding/0.3",
 }
 BYTES = {"weights": "@cat0", "gradients": "@cat1", "optimizer": "@cat2", "activations": "@cat3", "KV cache": "@cat4"}

@@ -118,7 +118,7 @@ def _exists(config: ModelConfig, name: str, layer: int, cross: bool) -> bool:
         "mlp.pre_linear": plain and config.feed_forward.is_gated,
         "mlp.p": plain,
         "mlp_out": plain or routed,
-        "ln1.": config.norm.placement != "after",
+        "ln1.": config.norm.placement != "after" and (config.norm.first or layer > 0),
         "ln_cross.": config.norm.placement != "after",
         "ln2.": (plain or routed) and config.norm.placement != "after" and not (config.parallel and config.shared_norm),
         "ln2_post": (plain or routed) and config.norm.of_outputs,

@@ -169,7 +169,9 @@ def _norms(config: ModelConfig, layer: Layer, size: int) -> int:
     both = _norm(config, size) + vector
     if config.parallel:
         return both if config.shared_norm else 2 * both - vector
-    return layer.sublayers * (both + (_norm(config, size) if config.norm.placement == "sandwich" else 0))
+    bare = layer.index == 0 and not config.norm.first  # its matrices keep the stream in place of a norm's output
+    norms = layer.sublayers * (both + (_norm(config, size) if config.norm.placement == "sandwich" else 0))
+    return norms - bare * _norm(config, size)
 
 
 def _attention(config: ModelConfig, n: int, size: int, kernel: Kernel) -> int:

@@ -65,10 +65,10 @@ def parameters(config: ModelConfig) -> ParameterCount:
     Returns:
         Totals, by component and by block.
     """
-    kinds: dict[tuple[bool, bool, bool], dict[str, int]] = {}  # most blocks of a model are alike
+    kinds: dict[tuple[bool, bool, bool, bool], dict[str, int]] = {}  # most blocks of a model are alike
     by_layer = {}
     for layer in layers(config):
-        kind = (layer.cross, layer.mixture, layer.plain)
+        kind = (layer.index > 0, layer.cross, layer.mixture, layer.plain)
         by_layer[layer.name] = kinds.get(kind) or kinds.setdefault(kind, _block(config, layer))
     by_component = Counter(_ends(config))
     for counts in by_layer.values():
@@ -164,6 +164,7 @@ def _block_norms(config: ModelConfig, layer: Layer) -> int:
     """One norm a sublayer, two where sandwiched, one for all that share it; and those of queries and keys."""
     shared = config.parallel and config.shared_norm
     norms = 1 if shared else layer.sublayers * (2 if config.norm.placement == "sandwich" else 1)
+    norms -= layer.index == 0 and not config.norm.first
     return norms * _norm(config) + qk_norm_weights(config) * (1 + layer.cross)
 
 
@@ -172,13 +173,15 @@ def _ends(config: ModelConfig) -> dict[str, int]:
     stacks = 2 if config.architecture == "encoder-decoder" else 1
     d, norms = config.d_model, config.norm.final + config.norm.of_embeddings
     tables = {"learned": config.max_seq_len * d, "relative": config.positions.buckets * config.attention.n_heads}
+    biases = config.vocab_size * config.has_logit_bias
     counts = {
         "token embedding": config.vocab_size * d,
         "positions": stacks * tables.get(config.positions.kind, 0),
         "segments": config.n_segments * d,
         "norms": stacks * norms * _norm(config),
-        "mlm head": d * d + d + _norm(config) + config.vocab_size if config.head == "mlm" else 0,
+        "mlm head": d * d + d * config.mlm_bias + _norm(config) + biases if config.head == "mlm" else 0,
         "pooler": d * d + d if config.pooler else 0,
         "unembedding": 0 if config.tie_embeddings or config.head == "none" else config.vocab_size * d,
+        "logit biases": biases if config.head == "lm" else 0,
     }
     return {component: count for component, count in counts.items() if count}

@@ -39,6 +39,12 @@ def test_the_order_is_that_of_the_norms():
     assert around[2:-2] == [norm, attention, norm, add, norm, feed, norm, add, norm]
 
 
+def test_a_first_block_whose_attention_has_no_norm_says_so():
+    (stack,) = model_map.stacks(SMALL.changed(first_norm=False))
+    notes = [part.note for group in stack.groups for row in group.rows for part in row if part.about == "norm"]
+    assert notes == ["of the input, but in block 0", "of the input", "final norm"]
+
+
 def test_parallel_halves_share_their_norm_and_their_addition():
     (found,) = boxes(replace(SMALL, parallel=True))
     assert found[2:-2] == [("RMSNorm",), ("Attention", "2 heads", "Mask", "Feed-forward"), ("+ input",), ("RMSNorm",)]

@@ -47,6 +47,17 @@ MODELS = {
         "activation": "gelu",
         "n_segments": 2,
     },
+    "like ModernBERT": {
+        "architecture": "encoder",
+        "head": "mlm",
+        "norm": "layernorm",
+        "embed_norm": True,
+        "first_norm": False,
+        "activation": "geglu",
+        "layers": (LayerConfig(), LayerConfig(window=3, positions=PositionsConfig(base=7.0))),
+        "mlm_activation": "relu",
+        "mlm_bias": False,
+    },
     "no words": {"head": "none", "positions": "none"},
 }
 
@@ -98,6 +109,15 @@ def test_what_capture_does_not_name_is_what_the_model_computes(model):
         walk(model, text(), 0).tensors["resid_pre"],
     )
     close(t["hidden"], model(torch.tensor([text()])).hidden[0])
+
+
+def test_attention_without_a_norm_reads_the_stream():
+    model = small.model(**MODELS["like ModernBERT"])
+    assert "norm-1" in names(model, 1)
+    assert "norm-1" not in names(model, 0)
+    t = walk(model, text(), 0).tensors
+    np.testing.assert_array_equal(t["read_1"], t["embed_norm.normalized"])
+    np.testing.assert_allclose(t["split_q"], t["attn.q"], atol=2e-5)
 
 
 def test_each_stage_begins_where_the_one_before_ended(model):

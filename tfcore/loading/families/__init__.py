@@ -11,6 +11,7 @@ from tfcore.loading.families.gpt_neox import GPT_NEOX
 from tfcore.loading.families.llama import LLAMA, MISTRAL, QWEN2, QWEN3, SMOLLM3
 from tfcore.loading.families.mapping import Family
 from tfcore.loading.families.mixtures import MIXTRAL, OLMOE, QWEN2_MOE, QWEN3_MOE
+from tfcore.loading.families.modernbert import MODERNBERT
 from tfcore.loading.families.olmo import OLMO2, OLMO3
 from tfcore.loading.families.phi import PHI3
 from tfcore.loading.families.roberta import CAMEMBERT, ROBERTA, XLM_ROBERTA
@@ -39,6 +40,7 @@ FAMILIES: dict[str, Family] = {
     "roberta": ROBERTA,
     "xlm-roberta": XLM_ROBERTA,
     "camembert": CAMEMBERT,
+    "modernbert": MODERNBERT,
     "t5": T5,
 }
 UNSUPPORTED = ("quantization_config", "pruned_heads", "per_layer_config")  # fields that would change every family

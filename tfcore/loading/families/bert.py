@@ -20,8 +20,8 @@ def _norm(eps: float) -> NormConfig:
     return NormConfig(kind="layernorm", placement="post", eps=eps, of_embeddings=True)
 
 
-def _head(s: ConfigValues, tensors: Tensors, dense: str, embedding: str, unembedding: str) -> tuple[Head, bool]:
-    """The head for masked words, if it is there or must be."""
+def masked_head(s: ConfigValues, tensors: Tensors, dense: str, embedding: str, unembedding: str) -> tuple[Head, bool]:
+    """The head for masked words, if it is there or must be, and whether its matrix is the embedding table."""
     tied = s.flag("tie_word_embeddings")
     if unembedding in tensors:
         return "mlm", tied and (embedding not in tensors or tensors.same(embedding, unembedding))
@@ -44,7 +44,7 @@ def bert_config(s: ConfigValues, tensors: Tensors, dense: str, unembedding: str)
     s.only("position_embedding_type", "absolute")
     s.only("is_decoder", False)
     s.only("add_cross_attention", False)
-    head, tied = _head(s, tensors, dense, "embeddings.word_embeddings.weight", unembedding)
+    head, tied = masked_head(s, tensors, dense, "embeddings.word_embeddings.weight", unembedding)
     return ModelConfig(
         **_SHARED,
         vocab_size=s.whole("vocab_size"),
@@ -62,7 +62,7 @@ def bert_config(s: ConfigValues, tensors: Tensors, dense: str, unembedding: str)
 
 
 def _distilbert(s: ConfigValues, tensors: Tensors) -> ModelConfig:
-    head, tied = _head(
+    head, tied = masked_head(
         s, tensors, "vocab_transform.weight", "embeddings.word_embeddings.weight", "vocab_projector.weight"
     )
     return ModelConfig(

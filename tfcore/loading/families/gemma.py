@@ -25,9 +25,8 @@ def _gemma2(s: ConfigValues, tensors: Tensors) -> ModelConfig:
 
 def _gemma3(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     every = s.whole("sliding_window_pattern")
-    rotated = rotated_by_kind(
-        s, s.whole("head_dim"), lambda layer: (layer + 1) % every != 0, base="rope_local_base_freq"
-    )
+    bases = ("rope_theta", "rope_local_base_freq")
+    rotated = rotated_by_kind(s, s.whole("head_dim"), lambda layer: (layer + 1) % every != 0, s.window(), bases)
     return _config(s, tensors, **_capped(s), qk_norm="head", **rotated)
 
 

@@ -87,18 +87,23 @@ def layers_of(s: ConfigValues, usual: Callable[[int], bool], window: int | None)
 
 
 def rotated_by_kind(
-    s: ConfigValues, d_head: int, usual: Callable[[int], bool], base: str = "rope_theta"
+    s: ConfigValues,
+    d_head: int,
+    usual: Callable[[int], bool],
+    window: int | None,
+    bases: tuple[str, str] = ("rope_theta", "rope_theta"),
 ) -> dict[str, Any]:
     """Positions and layers of a family whose layers with a window rotate otherwise than the others.
 
     Args:
         usual: see layers_of.
-        base: the older name of the base of layers with a window.
+        window: of the layers that have one.
+        bases: the older names of the bases, of layers without a window and of those with one.
     """
-    whole, local = s.rope(d_head, FULL), s.rope(d_head, SLIDING, base)
+    whole, local = (s.rope(d_head, kind, base) for kind, base in zip((FULL, SLIDING), bases, strict=True))
     layers = tuple(
         replace(one, positions=None if one.window is None or local == whole else local)
-        for one in layers_of(s, usual, s.window())
+        for one in layers_of(s, usual, window)
     )
     return {"positions": whole, "layers": layers}
 

@@ -15,7 +15,7 @@ def _olmo2(s: ConfigValues, tensors: Tensors, **more: Any) -> ModelConfig:
 
 def _olmo3(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     d_head = s.whole("head_dim", null=s.whole("hidden_size") // s.whole("num_attention_heads"))
-    return _olmo2(s, tensors, **rotated_by_kind(s, d_head, lambda layer: (layer + 1) % 4 != 0))
+    return _olmo2(s, tensors, **rotated_by_kind(s, d_head, lambda layer: (layer + 1) % 4 != 0, s.window()))
 
 
 OLMO2 = replace(

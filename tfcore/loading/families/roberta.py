@@ -13,9 +13,8 @@ _PAD = 1  # id of the padding token in all checkpoints, whose places begin with 
 def _roberta(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     s.only("pad_token_id", _PAD)
     config = bert_config(s, tensors, dense="lm_head.dense.weight", unembedding=ROBERTA.head)
-    if config.head == "mlm":
-        s.only("hidden_act", "gelu")  # which its head has in any case
-    return config.changed(max_seq_len=s.whole("max_position_embeddings", low=_PAD + 2) - _PAD - 1, bos_id=s.bos())
+    length = s.whole("max_position_embeddings", low=_PAD + 2) - _PAD - 1
+    return config.changed(max_seq_len=length, bos_id=s.bos(), mlm_activation="gelu")  # its head's, in any case
 
 
 ROBERTA: Family = replace(

@@ -69,7 +69,7 @@ def head_weights(model: Transformer, layer: int) -> HeadWeights:
     """The matrices of one layer; heads that share keys and values each get them. RoPE's rotation is left out."""
     config, block = model.config, cast("Block", model.decoder.blocks[layer])
     reading = block.attn.qkv.weight.detach()
-    if config.norm.before:
+    if config.has_first_norm(layer):
         reading = reading * block.ln1.weight.detach()
         if config.norm.kind == "layernorm":  # which takes the mean away first
             reading = reading - reading.mean(1, keepdim=True)

@@ -46,6 +46,10 @@ KINDS = {
         "architecture": "encoder", "head": "none", "norm_placement": "post", "norm": "layernorm", "bias": True,
         "positions": "learned", "n_segments": 2, "embed_norm": True,
     },
+    "like ModernBERT": {
+        "architecture": "encoder", "head": "none", "norm": "layernorm", "embed_norm": True, "first_norm": False,
+        "layers": (LayerConfig(), LayerConfig(window=7, positions=PositionsConfig(base=7.0))),
+    },
 }  # fmt: skip
 
 

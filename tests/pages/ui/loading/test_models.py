@@ -50,8 +50,9 @@ PAGES = {
     "patches": ("inside/interventions/page.py", {"show": "Activation patching"}),
 }
 DENSE = ("gpt2", "llama", "gemma2", "gemma3", "pythia", "olmo2", "phi3", "smollm3")
+ENCODERS = ("bert", "roberta", "modernbert")
 MIXTURES = ("mixtral", "qwen3 mixture", "qwen2 mixture")
-NO_EXPERTS = dict.fromkeys(DENSE, "it has no experts") | dict.fromkeys(("bert", "roberta", "t5"), "needs a decoder")
+NO_EXPERTS = dict.fromkeys(DENSE, "it has no experts") | dict.fromkeys((*ENCODERS, "t5"), "needs a decoder")
 INSTEAD = (
     {  # where a page shows another model, and what it says
         "routing": NO_EXPERTS,
@@ -62,17 +63,13 @@ INSTEAD = (
         "walkthrough": {"t5": "needs a decoder or an encoder"},
         "dropout": {"t5": "needs a decoder or an encoder"},
         "activations": {"t5": "needs a decoder or an encoder", **dict.fromkeys(MIXTURES, "are experts")},
-        "positions": {"bert": "needs a decoder", "roberta": "needs a decoder", "t5": "needs a decoder"},
-        "position table": {"t5": "needs a decoder or an encoder"} | dict.fromkeys((*DENSE[1:], *MIXTURES), "are rope"),
+        "positions": dict.fromkeys((*ENCODERS, "t5"), "needs a decoder"),
+        "position table": {"t5": "needs a decoder or an encoder"}
+        | dict.fromkeys((*DENSE[1:], "modernbert", *MIXTURES), "are rope"),
         "merges": dict.fromkeys(("llama", "bert", "t5"), "is no byte-level BPE"),
     }
     | {
-        page: {
-            "bert": "needs a decoder",
-            "roberta": "needs a decoder",
-            "t5": "needs a decoder",
-            "headless": "without a head",
-        }
+        page: dict.fromkeys((*ENCODERS, "t5"), "needs a decoder") | {"headless": "without a head"}
         for page in (
             *("text in bits", "next token as bars", "generation", "beams", "cached", "induction", "circuit", "stream"),
             *("lens", "interventions", "patches"),

@@ -133,7 +133,8 @@ def _sublayer(config: ModelConfig, parts: tuple[PartBox, ...]) -> list[tuple[Par
         return [(PartBox(NORMS[config.norm.kind], where, "norm", "norm"),)] if there else []
 
     add = (PartBox("+ input", "residual connection", "residual", "residual connection"),)
-    first, inside = norm("of the input", config.norm.before), norm("of the output", config.norm.of_outputs)
+    reads = "of the input" if config.norm.first or parts[0].about != "attention" else "of the input, but in block 0"
+    first, inside = norm(reads, config.norm.before), norm("of the output", config.norm.of_outputs)
     return [*first, parts, *inside, add, *norm("of the sum", config.norm.placement == "post")]
 
 

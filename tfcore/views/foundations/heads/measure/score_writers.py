@@ -140,7 +140,7 @@ def written(
         return stream.writers()
     name = "ln_cross" if run.part == "cross" else "ln1"
     stream.through(layer, before_cross=run.part == "cross")
-    if model.config.norm.before:
+    if model.config.norm.before:  # `norm` passes over a first block that has none
         stream.norm(f"blocks.{layer}.{name}", getattr(stream.stack.blocks[layer], name))
     return stream.writers()
 

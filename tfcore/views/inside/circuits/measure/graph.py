@@ -119,6 +119,7 @@ def check_graph_model(config: ModelConfig) -> None:
         or biases
         or config.positions.kind not in ("rope", "alibi", "relative", "none")
         or config.norm.of_embeddings
+        or not config.norm.first
         or config.logit_softcap is not None
         or config.experts is not None
         or config.ff_size == 0

@@ -104,10 +104,10 @@ def _feed_forward(config: ModelConfig, n: int) -> dict[str, StageCost]:
 
 def _predict(config: ModelConfig, n: int) -> dict[str, StageCost]:
     d, vocab = config.d_model, config.vocab_size
-    norm = _norm(config, n)
+    norm, biases = _norm(config, n), vocab * config.has_logit_bias
     return {
         "final-norm": norm,
-        "mlm-head": StageCost(d * d + d + norm.parameters + vocab, 2 * n * d * d, True),
+        "mlm-head": StageCost(d * d + d * config.mlm_bias + norm.parameters + biases, 2 * n * d * d, True),
         "logits": StageCost(vocab * d, 2 * n * vocab * d, True),
         "probabilities": StageCost(0, 4 * n * vocab),
     }

@@ -76,7 +76,7 @@ def _read(config: ModelConfig) -> list[WalkStage]:
 
 def _attention(config: ModelConfig, layer: int) -> list[WalkStage]:
     beside = {
-        "norm-1": config.norm.before,
+        "norm-1": config.has_first_norm(layer),
         "qkv": True,
         "heads": True,
         "qk-norm": config.attention.qk_norm is not None,
@@ -263,7 +263,7 @@ def _attended(block: Block, tensors: Activations, config: ModelConfig, layer: in
     scaled: the same with the scale. capped: bent by a soft cap. allowed: the mask. concat: heads side by side.
     written_1: after W_O. sum_1."""
     attn: Attention = block.attn
-    read = tensors["ln1.normalized"] if config.norm.before else tensors["resid_pre"]
+    read = tensors["ln1.normalized"] if config.has_first_norm(layer) else tensors["resid_pre"]
     qkv = attn.qkv(read)
     q, k, v = attn.heads(qkv, attn.n_heads, attn.kv_heads, attn.kv_heads)
     turned_q, turned_k = tensors.get("attn.rot_q", tensors["attn.q"]), tensors.get("attn.rot_k", tensors["attn.k"])
