@@ -1,6 +1,7 @@
 """GGUF files of tiny random models, written as llama.cpp's converter writes them, by the `gguf` package's tables."""
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -85,11 +86,19 @@ def random_model(name: str) -> hf.PreTrainedModel:
     return model
 
 
-def write(path: Path, name: str, model: hf.PreTrainedModel, kind: str = "F32", **more: Any) -> None:
+def write(
+    path: Path,
+    name: str,
+    model: hf.PreTrainedModel,
+    kind: str = "F32",
+    only: Collection[str] | None = None,
+    **more: Any,
+) -> None:
     """The model as a GGUF file.
 
     Args:
         kind: of the numbers of its matrices; of RAW random ones, which are not those of the model.
+        only: names of the tensors in the file; all where None.
         more: further settings of the file.
     """
     architecture, c = MODELS[name][0], model.config
@@ -123,6 +132,8 @@ def write(path: Path, name: str, model: hf.PreTrainedModel, kind: str = "F32", *
         add = {str: writer.add_string, bool: writer.add_bool, int: writer.add_uint32, list: writer.add_array}
         (add | {float: writer.add_float32})[type(value)](key, value)
     for their_name, numbers in tensors(architecture, model).items():
+        if only is not None and their_name not in only:
+            continue
         _add(writer, their_name, numbers, kind if numbers.ndim > 1 else "F32")
     writer.write_header_to_file()
     writer.write_kv_data_to_file()

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import tfcore
-from tests.loading.gguf_files import MODELS, byte_level, random_model, write
+from tests.loading.gguf_files import MODELS, byte_level, random_model, tensors, write
 from tfcore import CheckpointError
 from tfcore.loading import checkpoints
 from tfcore.loading.gguf_models import GgufWeights
@@ -156,19 +156,56 @@ def test_no_default_stands_in_for_a_setting_that_a_file_must_have(name, tmp_path
 # ---- a model in several files ----
 
 
-def test_a_part_of_a_model_says_that_it_is_one(tmp_path):
-    joined = r"join all parts with llama\.cpp's `llama-gguf-split --merge`, giving it the first, and open the one file"
-    first, second = (tmp_path / f"model-0000{i}-of-00002.gguf" for i in (1, 2))
-    named = written(tmp_path / "whatever.gguf", **{"split.no": 1, "split.count": 3})
-    with pytest.raises(CheckpointError, match=f"is part 2 of 3 of a model that was split; {joined}"):
-        tfcore.load(named)
-    named.unlink()
-    written(first)
-    written(second)
-    for path, said in ((first, "part 1 of 2"), (second, "part 2 of 2"), (tmp_path, "part 1 of 2")):
-        for ask in (checkpoints.estimate, tfcore.load):
-            with pytest.raises(CheckpointError, match=f"{said} of a model that was split; {joined}"):
-                ask(path)
+def split(tmp_path, parts=3, **settings):
+    """A model in several files, the settings in the first, as llama.cpp splits one; and the model in one file."""
+    whole, model = tmp_path / "whole.gguf", random_model("llama")
+    write(whole, "llama", model, **byte_level("gpt-2"))
+    names = list(tensors("llama", model))
+    paths = [tmp_path / "parts" / f"model-{i + 1:05}-of-{parts:05}.gguf" for i in range(parts)]
+    paths[0].parent.mkdir()
+    for i, path in enumerate(paths):
+        more = {"split.no": i, "split.count": parts, **settings}
+        write(path, "llama", model, only=names[i::parts], **(byte_level("gpt-2") if i == 0 else {}), **more)
+    return whole, paths
+
+
+def test_a_model_in_several_files_is_the_model(tmp_path):
+    whole, (first, second, _) = split(tmp_path)
+    expected, _ = tfcore.load(whole, device="cpu")
+    for place in (first, first.parent):
+        ours, tokenizer = tfcore.load(place, device="cpu")
+        assert tokenizer.encode("a dog") == tfcore.load(whole, device="cpu")[1].encode("a dog")
+        for name, value in ours.state_dict().items():
+            assert torch.equal(value, expected.state_dict()[name]), name
+    assert checkpoints.estimate(first) == checkpoints.estimate(whole)
+    with pytest.raises(CheckpointError, match=r"is part 2 of 3 .*; open the first, model-00001-of-00003\.gguf$"):
+        tfcore.load(second)
+
+
+def test_a_part_that_is_not_there_or_not_that_part_is_named(tmp_path):
+    _, (first, second, third) = split(tmp_path)
+    content = third.read_bytes()
+    third.write_bytes(second.read_bytes())
+    with pytest.raises(CheckpointError, match="says that it is another part than its name says"):
+        tfcore.load(first)
+    third.unlink()
+    with pytest.raises(CheckpointError, match=r"is part 1 of 3 .*, and model-00003-of-00003\.gguf is not beside it$"):
+        tfcore.load(first)
+    (tmp_path / "elsewhere.gguf").write_bytes(content)
+    third.symlink_to(tmp_path / "elsewhere.gguf")
+    with pytest.raises(CheckpointError, match="is a link that leads out of its folder"):
+        tfcore.load(first)
+    alone = first.rename(tmp_path / "alone.gguf")
+    with pytest.raises(CheckpointError, match=r"is part 1 of 3 .*; put all parts, named as llama\.cpp names them"):
+        tfcore.load(alone)
+
+
+def test_two_whole_files_named_like_parts_are_no_model(tmp_path):
+    first, _ = (written(tmp_path / f"model-0000{i}-of-00002.gguf") for i in (1, 2))
+    with pytest.raises(
+        CheckpointError, match=r"-00002-of-00002\.gguf has token_embd\.weight, which another part of the model"
+    ):
+        tfcore.load(first)
     written(tmp_path / "another.gguf")
     with pytest.raises(CheckpointError, match="has 3 GGUF files; name the one to open"):
         tfcore.load(tmp_path)

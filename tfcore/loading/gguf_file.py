@@ -136,6 +136,7 @@ class GgufFile:
 
     def __init__(self, path: Path, elsewhere: Elsewhere | None = None) -> None:
         self.path, self.elsewhere = path, elsewhere
+        self._joined: dict[str, GgufFile] = {}  # tensor -> the other file that it is in
         if elsewhere is not None:
             self.settings, self.tensors = _Header(bytearray(), str(path), elsewhere).read()
             return
@@ -157,12 +158,28 @@ class GgufFile:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        for file in {id(file): file for file in self._joined.values()}.values():
+            file.__exit__(kind, error, at)
         if self.elsewhere is None:
             self._file.close()
+
+    def join(self, other: "GgufFile") -> None:
+        """Add the tensors of another file, which is closed with this one.
+
+        Raises:
+            CheckpointError: both have a tensor of one name.
+        """
+        for name in other.tensors:
+            if name in self.tensors:
+                raise CheckpointError(f"{other.path} has {name}, which another part of the model has, too")
+        self._joined |= dict.fromkeys(other.tensors, other)
+        self.tensors |= other.tensors
 
     def read(self, name: str, part: int | None = None) -> Tensor:
         """The numbers of a tensor, or of one of its parts along the first dimension, in float32, in memory of its
         own."""
+        if name in self._joined:
+            return self._joined[name].read(name, part)
         entry = self.tensors[name] if part is None else self.tensors[name].part(part)
         numbers, at = np.empty((entry.size // entry.row_size, entry.shape[-1]), np.float32), entry.start
         with np.errstate(all="ignore"):  # a damaged scale may be anything; load refuses what is not finite

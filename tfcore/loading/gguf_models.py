@@ -138,6 +138,7 @@ KINDS = {
 _MIXTURE_OF_LLAMAS = _Kind("mixtral", _MIXTRAL, interleaved=True)  # also called llama
 _WITHOUT_WINDOW = ("qwen2", "qwen3", "qwen2moe", "qwen3moe")  # llama.cpp runs these without one
 MOST_EXPERTS = 4_096  # of a layer
+MOST_PARTS = 200
 _SHARED_GATE = "shared_expert_gate.weight"  # a row there, a matrix of one row in the family's files
 # Settings that are not read and change no number here, whatever they say, or at these values alone.
 _SILENT = {"vocab_size", "pooling_type", "rope.scaling.finetuned", "rope.scaling.original_context_length"}
@@ -150,6 +151,12 @@ _OFF: dict[str, tuple[object, ...]] = {
     **dict.fromkeys(("use_parallel_residual", "rope.scaling.alpha"), (0,)),
 }
 PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf")  # what llama.cpp calls the files of a model that it split
+
+
+def is_later_part(path: Path) -> bool:
+    """Whether a file is named as one of several of a model, and not the first, by which it is opened."""
+    named = PART.fullmatch(path.name)
+    return named is not None and int(named[2]) != 1
 
 
 def gguf_in(place: Path) -> Path | None:
@@ -165,7 +172,7 @@ def gguf_in(place: Path) -> Path | None:
     ggufs = sorted(place.glob("*.gguf"))
     parts = [PART.fullmatch(path.name) for path in ggufs]
     if len(ggufs) > 1 and all(part and part[1] == ggufs[0].name[: part.end(1)] for part in parts):
-        return ggufs[0]  # which says that it is a part
+        return ggufs[0]
     if len(ggufs) > 1:
         raise CheckpointError(f"{place} has {len(ggufs)} GGUF files; name the one to open")
     return ggufs[0] if ggufs else None
@@ -175,7 +182,7 @@ class GgufWeights:
     """The tensors of a GGUF file by the names of its family; the same methods as tfcore.loading.weights.Weights.
 
     Args:
-        path: of the file.
+        path: of the file, or of the first of several, which lie beside it.
         elsewhere: see GgufFile.
 
     Attributes:
@@ -189,7 +196,7 @@ class GgufWeights:
         self.path = path
         self.file = GgufFile(path, elsewhere)
         try:
-            self._check_whole()
+            self._join_parts()
             self._kind = self._known()
             self._theirs = {
                 ours: there for name in self.file.tensors if name != _FACTORS for ours, there in self._renamed(name)
@@ -249,21 +256,38 @@ class GgufWeights:
     def _is_turned(self, name: str) -> bool:
         return name.endswith(self._kind.turned) if self._kind.turned else False
 
-    def _check_whole(self) -> None:
-        """Refuse one file of several."""
-        said = self.file.settings
-        named = PART.fullmatch(self.path.name)
-        n, number = said.number("split.count", 1), said.number("split.no")
-        if n > 1 and number is not None:
-            part = (number + 1, n)
-        elif named and int(named[3]) > 1:
-            part = (int(named[2]), int(named[3]))
-        else:
+    def _join_parts(self) -> None:
+        """Open the other parts of a model that was split, which lie beside the first."""
+        said, named = self.file.settings, PART.fullmatch(self.path.name)
+        number, count = said.number("split.no", int(named[2]) - 1 if named else 0), said.number("split.count", 1)
+        count = max(count, int(named[3])) if named else count
+        if count == 1:
             return
-        raise self._error(
-            f"is part {part[0]} of {part[1]} of a model that was split; join all parts with llama.cpp's "
-            "`llama-gguf-split --merge`, giving it the first, and open the one file that it writes"
-        )
+        what = f"is part {number + 1} of {count} of a model that was split"
+        if named is None or self.file.elsewhere is not None or count > MOST_PARTS:
+            raise self._error(
+                f"{what}; put all parts, named as llama.cpp names them, into one folder and open the first, or join "
+                "them with llama.cpp's `llama-gguf-split --merge`"
+            )
+        if number != 0 or int(named[2]) != 1:
+            raise self._error(f"{what}; open the first, {named[1]}-00001-of-{named[3]}.gguf")
+        for part in range(2, count + 1):
+            path = self.path.with_name(f"{named[1]}-{part:05}-of-{named[3]}.gguf")
+            if not path.is_file():
+                raise self._error(f"{what}, and {path.name} is not beside it")
+            if path.resolve().parent != self.path.resolve().parent:
+                raise self._error(f"{what}, and {path.name} is a link that leads out of its folder")
+            self._join(path, part - 1)
+
+    def _join(self, path: Path, number: int) -> None:
+        other = GgufFile(path)
+        try:
+            if other.settings.number("split.no", number) != number:
+                raise CheckpointError(f"{path} says that it is another part than its name says")
+            self.file.join(other)
+        except BaseException:
+            other.__exit__(None, None, None)
+            raise
 
     def _known(self) -> _Kind:
         name = self.file.settings.text("general.architecture")

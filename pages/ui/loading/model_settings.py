@@ -176,6 +176,7 @@ def _places(settings: ModelSettings) -> list[Path]:
     """Folders with a model and GGUF files in the folder for models, by name."""
     if settings.folder is None or not settings.folder.is_dir():
         return []
+    from tfcore.loading.gguf_models import is_later_part
     from tfcore.loading.real_models import installed
 
     root, real = _resolved(settings.folder), {folder.resolve() for folder in installed().values()}
@@ -185,4 +186,5 @@ def _places(settings: ModelSettings) -> list[Path]:
         place
         for place, there in places.items()
         if root is not None and there is not None and there.is_relative_to(root) and place.resolve() not in real
+        if not is_later_part(place)
     )
