@@ -29,6 +29,7 @@ from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator
 
 from pages.facts import CHAPTERS
+from pages.facts import pages as every_page
 from tests.pages.experiments_to_visit import VISITS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,9 +38,8 @@ MUTATED = ("pages", "tfcore/measures", "tfcore/views")
 TESTS = (*(chapter.folder for chapter in CHAPTERS), "charts", "views", "measures", "pages", "loading")
 MOST_SURVIVORS = 0.10  # of the sample
 EXPERIMENTS = "tests/pages/test_experiments.py::test_a_program_comes_to_the_numbers_of_the_page"
-TRIES = "tests/pages/test_every_page.py::test_every_thing_to_try_works"
 CONSTANTS = "tests/project/test_constants.py::test_its_constants_are_as_recorded"
-CHOICES = "tests/pages/test_every_page.py::test_every_choice_and_the_sliders_that_come_with_it_at_both_ends"
+SNAPSHOTS = "tests/pages/test_every_page.py::test_a_section_and_its_examples_are_as_in_their_snapshot"
 QUESTIONS = "tests/pages/test_every_page.py::test_every_question_of_a_round"
 LONGEST = 300  # seconds for the tests of one mutant; more is a loop that does not end
 SWAPS = ("Add_Sub", "Sub_Add", "Mul_Div", "Div_Mul", "FloorDiv_Mul", "Mod_Mul", "Pow_Mul")
@@ -224,12 +224,17 @@ def tests_of(path: str) -> list[str]:
     if not chosen:  # nobody imports the router
         chosen = ["tests/pages/test_facts.py"]
     names = [name for name, (file, _) in VISITS.items() if (ROOT / "pages" / file).parent in pages]
-    every = [f"{CHOICES}[{page.parent.name}/{page.name}/page.py]" for page in sorted(pages)]
-    tries = [one.replace(CHOICES, TRIES) for one in every if "/home/" not in one]
-    every += [QUESTIONS for page in pages if page.name == "check"]
+    of_page = {ROOT / "pages" / page.file: page.facts.sections.names or [""] for page in every_page().values()}
+    sections = [
+        f"{SNAPSHOTS}[{page.parent.name}/{page.name}/page.py-{section}-{look}]"
+        for page in sorted(pages)
+        for section in of_page[page / "page.py"]
+        for look in ("as it opens", "examples")
+    ]
+    sections += [QUESTIONS for page in pages if page.name == "check"]
     constants = [f"{CONSTANTS}[{module}]"] if path.count("/") > 1 and not path.endswith("__.py") else []
     # the slowest last
-    return [*constants, *chosen, *(f"{EXPERIMENTS}[{name}]" for name in names), *tries, *every]
+    return [*constants, *chosen, *(f"{EXPERIMENTS}[{name}]" for name in names), *sections]
 
 
 def survives(mutant: Mutant, tree: Path, command: Sequence[str] = ()) -> bool:
