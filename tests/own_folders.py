@@ -5,7 +5,7 @@ from pathlib import Path
 import transformers as hf
 from tokenizers import Tokenizer
 
-from tests.parity.checkpoints import written
+from tests.parity.checkpoints import STACK, written
 from tests.tokenizers.test_foreign_tokenizers import byte_level, pieces, unigram, word_piece
 
 SHAPE = {
@@ -86,6 +86,13 @@ FAMILIES = {
         hf.T5ForConditionalGeneration,
         {"vocab_size": 80, "d_model": 24, "d_kv": 10, "d_ff": 40, "num_layers": 2, "num_heads": 4},
         unigram,
+    ),
+    "bart": (
+        hf.BartForConditionalGeneration,
+        {"vocab_size": 330, "d_model": 24, "max_position_embeddings": 48, "forced_bos_token_id": 0}
+        | {f"{stack}_{name}": n for stack in ("encoder", "decoder") for name, n in STACK.items()}
+        | {"eos_token_id": 1, "forced_eos_token_id": 1, "decoder_start_token_id": 1, "pad_token_id": 2},
+        lambda: byte_level("<s> $A </s>", ("<s>", "</s>")),
     ),
     "headless": (hf.LlamaModel, GROUPED | {"vocab_size": 320}, byte_level),
 }

@@ -18,6 +18,7 @@ from tfcore.part_configs import (
     NormConfig,
     PositionsConfig,
     RopeScaling,
+    WritingConfig,
 )
 
 SOMETIMES = st.integers(0, 3).map(lambda n: n == 0)
@@ -81,8 +82,11 @@ def configs(draw):
     heads = ["lm", "none", "mlm"] if encoder else ["lm", "none"]
     head = draw(st.sampled_from(heads))
     plain = [name for name in get_args(part_configs.Activation) if name not in part_configs.GATED]
+    vocab = draw(st.integers(1, 50))
+    ids = st.none() | st.integers(0, vocab - 1)
     return ModelConfig(
-        vocab_size=draw(st.integers(1, 50)),
+        vocab_size=vocab,
+        writing=WritingConfig(first=draw(ids), last=draw(ids)) if both else WritingConfig(),
         architecture=architecture,
         d_model=2 * draw(st.integers(1, 9)) if free_head else n_heads * size,
         n_layers=n_layers,

@@ -15,6 +15,7 @@ from tfcore.part_configs import (
     NormConfig,
     PositionsConfig,
     RopeScaling,
+    WritingConfig,
 )
 
 Architecture = Literal["decoder", "encoder", "encoder-decoder"]
@@ -37,6 +38,7 @@ PARTS: dict[str, type] = {
     "norm": NormConfig,
     "feed_forward": FeedForwardConfig,
     "experts": ExpertsConfig,
+    "writing": WritingConfig,
 }
 # Names of settings that stand in a part: those by which `changed` knows them, and of configs saved before there were
 # parts, which were flat.
@@ -57,6 +59,9 @@ SHORT = {
     "norm_bias": ("norm", "bias"),
     "embed_norm": ("norm", "of_embeddings"),
     "first_norm": ("norm", "first"),
+    "forced_first": ("writing", "first"),
+    "forced_last": ("writing", "last"),
+    "never_written": ("writing", "never"),
     "d_ff": ("feed_forward", "d_ff"),
     "activation": ("feed_forward", "activation"),
 }
@@ -97,6 +102,7 @@ class ModelConfig:
         n_segments: how many kinds of segment there are embeddings for, as in BERT.
         pooler: tanh of a linear layer of the first token, as in BERT.
         start_id: what an encoder-decoder's decoder starts with.
+        writing: what is asked of the texts that it writes.
         bos_id: the id that may stand before a text (beginning of sequence, BOS); None where the checkpoint names none.
         dropout: on embeddings and on what each sublayer adds (arXiv:1706.03762, section 5.4).
         init, init_std: how weights start; see tfcore.initialise.
@@ -131,6 +137,7 @@ class ModelConfig:
     n_segments: int = 0
     pooler: bool = False
     start_id: int = 0
+    writing: WritingConfig = field(default_factory=WritingConfig)
     bos_id: int | None = None
     dropout: float = 0.0
     init: Init = "gpt2"
@@ -370,7 +377,7 @@ def _part(kind: Any, values: dict[str, Any], what: str) -> Any:
         name: _part(inner[name], value, name) if name in inner and isinstance(value, dict) else value
         for name, value in values.items()
     }
-    made |= {name: tuple(made[name]) for name in ("short", "long") if isinstance(made.get(name), list)}
+    made |= {name: tuple(made[name]) for name in ("short", "long", "never") if isinstance(made.get(name), list)}
     try:
         return kind(**made)
     except ValueError as error:
@@ -433,6 +440,10 @@ def _check_together(c: ModelConfig) -> None:
         )
     if c.architecture == "encoder-decoder" and c.start_id >= c.vocab_size:
         raise ValueError(f"start_id={c.start_id} must be below vocab_size={c.vocab_size}")
+    if c.writing != WritingConfig() and c.architecture != "encoder-decoder":
+        raise ValueError(f"writing goes with architecture='encoder-decoder', not {c.architecture!r}; leave it out")
+    if c.writing.largest >= c.vocab_size:
+        raise ValueError(f"writing has id {c.writing.largest}, which must be below vocab_size={c.vocab_size}")
     if c.parallel and (c.norm.placement != "pre" or c.architecture == "encoder-decoder"):
         raise ValueError(
             f"parallel=True goes with norm_placement='pre' and one stack, not with {c.norm.placement!r} and "

@@ -319,6 +319,36 @@ class LayerConfig:
             raise ValueError(f"positions of one layer are of kind 'rope' or 'none', not {self.positions.kind!r}")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WritingConfig:
+    """What is asked of the texts that an encoder-decoder writes, whatever its scores say.
+
+    Args:
+        first: the id that a text begins with, after the start; None leaves it open.
+        last: the id at the last place that a text may have; None leaves it open.
+        never: ids that are in no text.
+
+    Raises:
+        ValueError: naming the values that do not fit and what would.
+    """
+
+    first: int | None = None
+    last: int | None = None
+    never: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_whole(self, optional=True, first=(0, 1_000_000), last=(0, 1_000_000))
+        if not isinstance(self.never, tuple) or not all(type(i) is int and i >= 0 for i in self.never):
+            raise ValueError(f"never={self.never!r} must be a tuple of token ids")
+        if forced := [one for one in (self.first, self.last) if one in self.never]:
+            raise ValueError(f"never={self.never} must not have {forced[0]}, which is asked of a text")
+
+    @property
+    def largest(self) -> int:
+        """The largest of these ids; -1 where there is none."""
+        return max((*self.never, *(i for i in (self.first, self.last) if i is not None)), default=-1)
+
+
 def windowed(n_layers: int, window: int | None, first: int = 0) -> tuple[LayerConfig, ...]:
     """Layers of which those from `first` on have a window."""
     return tuple(LayerConfig(window=window if i >= first else None) for i in range(n_layers)) if window else ()

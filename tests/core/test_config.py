@@ -92,6 +92,10 @@ REFUSED = {
     },
     "logit_bias=True goes with head='mlm' or architecture='encoder-decoder', not 'decoder': what is said of a "
     "decoder's logits takes them for products alone": {"logit_bias": True},
+    "writing goes with architecture='encoder-decoder', not 'decoder'; leave it out": {"forced_last": 2},
+    "writing has id 61, which must be below vocab_size=61": {"forced_last": 61, "architecture": "encoder-decoder"},
+    "writing: never=(-1,) must be a tuple of token ids": {"never_written": (-1,)},
+    "writing: never=(3, 5) must not have 5, which is asked of a text": {"never_written": (3, 5), "forced_first": 5},
     "start_id=61 must be below vocab_size=61": {"start_id": 61, "architecture": "encoder-decoder"},
     "parallel=True goes with norm_placement='pre' and one stack, not with 'post' and 'decoder'": {
         "parallel": True,

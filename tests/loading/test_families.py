@@ -13,6 +13,7 @@ from tests.architecture.sources import ROOT
 from tests.parity.test_families import BOTH, DECODERS, ENCODERS, TOLERANCE, written
 from tests.small import difference, ids
 from tfcore import CheckpointError, load
+from tfcore.config import ModelConfig
 from tfcore.loading.families import FAMILIES, config_of, family_of
 from tfcore.loading.families.config_values import ConfigValues, NoTensors
 from tfcore.part_configs import RopeScaling
@@ -302,3 +303,26 @@ def test_each_family_has_a_name_of_its_own_which_the_documentation_lists():
     assert len({*titles}) == len(titles)
     said = (ROOT / "docs" / "models.md").read_text("utf-8")
     assert [title for title in titles if title not in said] == []
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"normalize_before": True}, "normalize_before=True is not supported; supported: False"),
+        ({"decoder_ffn_dim": 7}, "decoder_ffn_dim=7 is not supported; supported: 4096"),
+        ({"bad_words_ids": [[3, 4]]}, "bad_words_ids=[[3, 4]] is not supported; supported: words of one token each"),
+        ({"forced_eos_token_id": [2, 3]}, "forced_eos_token_id=[2, 3] is not supported; supported: one token"),
+    ],
+)
+def test_what_bart_does_not_have_is_refused(values, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        config_of(FAMILIES["bart"], {"model_type": "bart"} | values, NoTensors())
+
+
+def test_older_bart_files_ask_for_bos():
+    config = config_of(FAMILIES["bart"], {"force_bos_token_to_be_generated": True, "bos_token_id": 3}, NoTensors())
+    assert (config.writing.first, config.writing.last) == (3, 2)
+    words = {"bad_words_ids": [[5], [2]], "eos_token_id": 2}
+    config = config_of(FAMILIES["bart"], words, NoTensors())
+    assert config.writing.never == (5,)  # the end may always be written
+    assert ModelConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config

@@ -19,7 +19,7 @@ WITHOUT_EFFECT = {
     "sinusoidal_pos_embds",  # which are among the weights
     *("hidden_dropout", "is_decoder", "embedding_dropout", "mlp_dropout", "initializer_cutoff_factor"),
     *("cls_token_id", "sep_token_id", "classifier_pooling", "sparse_prediction", "sparse_pred_ignore_index"),
-    "deterministic_flash_attn",
+    *("deterministic_flash_attn", "activation_dropout", "encoder_layerdrop", "decoder_layerdrop", "init_std"),
 }
 # Read where use_sliding_window is true, where scale_decoder_outputs or no_rope_layers say nothing, and with longrope.
 ONLY_WITH_OTHERS = {"sliding_window", "max_window_layers", "tie_word_embeddings"}

@@ -6,6 +6,8 @@ import torch
 import transformers as hf
 from torch import nn
 
+from tfcore.loading.checkpoints import OF_WRITING
+
 SHAPE = {
     "vocab_size": 61,
     "hidden_size": 24,
@@ -16,9 +18,12 @@ SHAPE = {
 }
 GROUPED = SHAPE | {"num_key_value_heads": 3, "head_dim": 10}  # three for six, and 60 features of heads in a width of 24
 GPT2 = {"vocab_size": 61, "n_embd": 24, "n_layer": 2, "n_head": 6, "n_positions": 32}
+STACK = {"layers": 2, "attention_heads": 6, "ffn_dim": 40}
 ROBERTA = SHAPE | {"max_position_embeddings": 34}
 DISTIL = {"vocab_size": 61, "dim": 24, "n_layers": 2, "n_heads": 6, "hidden_dim": 40, "max_position_embeddings": 32}
 T5 = {"vocab_size": 61, "d_model": 24, "d_kv": 10, "d_ff": 40, "num_layers": 2, "num_heads": 6}
+BART = {"vocab_size": 61, "d_model": 24, "max_position_embeddings": 32, "decoder_start_token_id": 2}
+BART |= {f"{stack}_{name}": n for stack in ("encoder", "decoder") for name, n in STACK.items()}
 THREE = GROUPED | {"num_hidden_layers": 3}
 LLAMA3 = {
     "rope_type": "llama3",
@@ -200,6 +205,14 @@ BOTH = {
         hf.T5ForConditionalGeneration,
         T5 | {"relative_attention_num_buckets": 7, "relative_attention_max_distance": 5},
     ),
+    "bart": (hf.BartForConditionalGeneration, BART | {"forced_bos_token_id": 9}),
+    "bart, scaled, untied, unequal": (
+        hf.BartForConditionalGeneration,
+        BART
+        | {"scale_embedding": True, "tie_word_embeddings": False, "activation_function": "relu", "encoder_layers": 1}
+        | {"forced_eos_token_id": None, "decoder_start_token_id": 5},
+    ),
+    "bart, no head": (hf.BartModel, BART | {"decoder_layers": 1, "activation_function": "gelu_new"}),
     "t5, no head": (hf.T5Model, T5 | {"feed_forward_proj": "gelu", "num_decoder_layers": 1}),
 }
 
@@ -214,5 +227,12 @@ def written(kind, settings, folder, **options):
         theirs.lm_head.weight = nn.Parameter(
             torch.randn(61, theirs.config.d_model)
         )  # they tie it, published files do not
+    for name in settings.keys() & {*OF_WRITING}:  # which they drop from configs
+        setattr(theirs.generation_config, name, settings[name])
+    if isinstance(getattr(theirs, "final_logits_bias", None), torch.Tensor):
+        nn.init.normal_(theirs.final_logits_bias)
+    if settings.get("tie_word_embeddings") is False and kind is hf.BartForConditionalGeneration:
+        for name in ("encoder", "decoder"):  # which then are tables of their own, here with the same numbers
+            getattr(theirs.model, name).embed_tokens.weight = nn.Parameter(theirs.model.shared.weight.clone())
     theirs.eval().requires_grad_(False).save_pretrained(folder, **options)
     return theirs

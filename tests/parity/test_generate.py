@@ -1,5 +1,6 @@
 """Generation against `transformers`: the same weights give the same texts, the same settings the same distributions."""
 
+import json
 from functools import cache
 from typing import Any
 
@@ -23,6 +24,8 @@ from tests.small import model as small
 from tfcore import generate, load
 from tfcore.generation.beam import beam_search
 from tfcore.generation.sampling import Sampling, min_p, repetition_penalty, temperature, top_k, top_p
+from tfcore.loading.checkpoints import OF_WRITING
+from tfcore.part_configs import WritingConfig
 
 # The same functions run with checks of shapes in tests/generation; here it is about numbers.
 pytestmark = pytest.mark.usefixtures("unchecked")
@@ -68,6 +71,7 @@ def pairs(tmp_path_factory):
 
 def their_text(theirs, ids, n, stop=None, **options):
     """New ids (and the scores of beams) that `transformers` gives."""
+    asked = {name: getattr(theirs.generation_config, name) for name in OF_WRITING}
     config = GenerationConfig(
         max_new_tokens=n,
         eos_token_id=stop,
@@ -75,9 +79,10 @@ def their_text(theirs, ids, n, stop=None, **options):
         return_dict_in_generate=True,
         output_scores=True,
         use_cache=False,
+        **asked,
         **options,
     )
-    theirs.generation_config = GenerationConfig()  # no end that is not asked for
+    theirs.generation_config = GenerationConfig(**asked)  # no end that is not asked for
     ids, start = torch.tensor([ids]), 1 if theirs.config.is_encoder_decoder else len(ids)
     config.decoder_start_token_id = getattr(theirs.config, "decoder_start_token_id", None) or 0
     found = theirs.generate(ids, attention_mask=torch.ones_like(ids), generation_config=config)
@@ -125,6 +130,24 @@ def test_beam_search_of_every_family(pairs, name):
     ours, theirs = pairs(name)
     for stop in ((), tuple(range(0, 61, 4))):
         assert_same_beams(ours, theirs, IDS, IDS, 10, 3, stop, length_penalty=0.8)
+
+
+def test_what_generation_config_asks_of_texts(tmp_path):
+    kind, settings = ENCODER_DECODERS["bart"]
+    written(kind, settings, tmp_path)
+    free = generate(load(tmp_path, device="cpu")[0], IDS, Sampling(temperature=0), max_new_tokens=8)
+    assert (free[0], free[-1]) == (9, 2)  # as config.json says
+    words = ([token for token in free if token not in (2, 7, 9)] + [11, 12])[:2]
+    asked = {"forced_eos_token_id": 7, "bad_words_ids": [[word] for word in words], "decoder_start_token_id": 2}
+    (tmp_path / "generation_config.json").write_text(json.dumps(asked))
+    ours, theirs = load(tmp_path, device="cpu")[0], kind.from_pretrained(tmp_path, attn_implementation="eager").eval()
+    assert ours.config.writing == WritingConfig(last=7, never=tuple(words))
+    (expected,), _ = their_text(theirs, IDS, 8, do_sample=False)
+    assert generate(ours, IDS, Sampling(temperature=0), max_new_tokens=8) == expected
+    assert expected[-1] == 7
+    assert not {*expected} & {*words}
+    for beam in assert_same_beams(ours, theirs, IDS, IDS, 8, 3):
+        assert not {*beam.ids} & {*words}
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ TIED = {
     "roberta": ENCODERS["roberta"],
     "modernbert": ENCODERS["modernbert"],
     "t5": BOTH["t5 1.0"],
+    "bart": BOTH["bart"],
 }
 # All rows that accept several names of one tensor: their full names, and the first family that has the row.
 ROWS = {}

@@ -1,5 +1,6 @@
 """Beam search: the texts with the highest probability as a whole, not the most likely token at every step."""
 
+import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -120,7 +121,8 @@ def beam_steps(
     texts, scores, finished = [tuple[int, ...]()], torch.zeros(1), list[Beam]()
     new = torch.tensor([reader.prompt])
     for length in range(1, reader.capacity + 1):
-        totals, parents, tokens = _best(scores, reader.read(new)[:, -1], wanted)
+        grown = reader.constrained(reader.read(new)[:, -1].log_softmax(-1), length - 1)
+        totals, parents, tokens = _best(scores, grown, wanted)
         longer = [(*texts[parent], token) for parent, token in zip(parents, tokens, strict=True)]
         over = [token in stop or length == reader.capacity for token in tokens]
         ended = [i for i in range(len(longer[:beams])) if over[i]]
@@ -145,12 +147,14 @@ def beam_steps(
 
 
 def _best(
-    scores: Float[Tensor, " beam"], logits: Float[Tensor, "beam vocab"], n: int
+    scores: Float[Tensor, " beam"], grown: Float[Tensor, "beam vocab"], n: int
 ) -> tuple[Float[Tensor, " candidate"], list[int], list[int]]:
-    """The n most likely texts one token longer: their log-probabilities, the beam each continues, and with what."""
-    total = (scores[:, None] + logits.log_softmax(-1)).flatten()  # (beam * vocab)
+    """The n most likely texts one token longer, fewer where no more are possible: their log-probabilities, the beam
+    each continues, and with what."""
+    total = (scores[:, None] + grown).flatten()  # (beam * vocab)
     totals, places = total.topk(min(n, len(total)))
-    vocab = logits.shape[-1]
+    vocab, possible = grown.shape[-1], totals > -math.inf
+    totals, places = totals[possible], places[possible]
     return totals, (places // vocab).tolist(), (places % vocab).tolist()
 
 

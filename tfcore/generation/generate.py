@@ -1,5 +1,6 @@
 """Continue a text token by token, each new token read with a KV cache."""
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
@@ -123,8 +124,8 @@ def _continue(
     """Read, choose, yield what there is to tell of the choice; and again with the chosen token."""
     text = list(reader.prompt)
     new, stop = text, frozenset(stop_ids)
-    for _ in range(reader.capacity):
-        logits = reader.read(torch.tensor([new]))[0, -1]  # (vocab)
+    for n in range(reader.capacity):
+        logits = reader.constrained(reader.read(torch.tensor([new]))[0, -1], n)  # (vocab)
         previous = torch.tensor(text) if sampling.repetition_penalty != 1 else None
         token, record = choose(logits, previous)
         yield record
@@ -221,6 +222,23 @@ class Reader:
             assert isinstance(self.model, Transformer)  # only these have an encoder
             output = self.model(source, decoder_ids=tokens, cache=self.cache, edits=self.edits)
         return output.logits.float().cpu()
+
+    def constrained(self, scores: Float[Tensor, "*batch vocab"], n: int) -> Float[Tensor, "*batch vocab"]:
+        """Scores of the next id, -inf where the model's texts may not have it at this place (`config.writing`).
+
+        Args:
+            scores: logits, or their log-softmax as in a beam search, which is not normalised again.
+            n: how many new ids there are already.
+        """
+        writing = self.model.config.writing
+        if writing.never:
+            scores = scores.index_fill(-1, torch.tensor(writing.never), -math.inf)
+        forced = writing.first if n == 0 and len(self.prompt) == 1 else None
+        if n == self.capacity - 1 and writing.last is not None:
+            forced = writing.last
+        if forced is None:
+            return scores
+        return torch.full_like(scores, -math.inf).index_fill(-1, torch.tensor([forced]), 0.0)
 
     def _step(self, token: int) -> Float[Tensor, "1 1 vocab"]:
         """`read` of one token, as a CUDA graph."""

@@ -10,6 +10,7 @@ from torch import Tensor
 from tfcore.generation.generate import DraftModel, Ids, Reader
 from tfcore.generation.sampling import UNFILTERED, Sampling, draw
 from tfcore.model import Transformer
+from tfcore.part_configs import WritingConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,8 @@ def speculate(
 ) -> Iterator[CheckedRound]:
     """The same as speculative, round by round, as soon as the model has checked what the draft guessed."""
     _check_pair(model, draft, guess)
+    if model.config.writing != WritingConfig():
+        raise ValueError("a draft knows nothing of tokens that a model's texts must or may not have; write without one")
     large = Reader(model, ids, max_new_tokens=max_new_tokens, decoder_ids=decoder_ids, rollback=guess)
     small = _reader_of_draft(draft, ids, large, guess) if guess else None
     text, end, stop = list(large.prompt), len(large.prompt) + large.capacity, frozenset(stop_ids)

@@ -12,7 +12,7 @@ from torch import Tensor
 from tfcore.files import CheckpointError, read_json
 from tfcore.generation.generate import generate
 from tfcore.generation.sampling import Sampling
-from tfcore.loading.checkpoints import load
+from tfcore.loading.checkpoints import OF_WRITING, load
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
@@ -122,7 +122,8 @@ def _of_writing(ours: Transformer, theirs: Any, ids: Int[Tensor, "one seq"]) -> 
 
     start = ours.config.start_id if ours.config.architecture == "encoder-decoder" else None
     settings = {"do_sample": False, "use_cache": False, "pad_token_id": 0, "decoder_start_token_id": start}
-    theirs.generation_config = GenerationConfig(max_new_tokens=WRITTEN, **settings)
+    asked = {name: getattr(theirs.generation_config, name) for name in OF_WRITING}
+    theirs.generation_config = GenerationConfig(max_new_tokens=WRITTEN, **settings, **asked)
     expected = theirs.generate(ids, attention_mask=torch.ones_like(ids))[0].tolist()
     written = generate(ours, ids, Sampling(temperature=0), max_new_tokens=WRITTEN)
     same = next(

@@ -33,6 +33,9 @@ from tfcore.tokenizers.isolated import isolated, read_tokenizer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 PRETRAINED = Path(__file__).parents[1] / "pretrained"
+START = "decoder_start_token_id"
+# What generation_config.json says of texts that are written; where there is such a file, config.json's word is void.
+OF_WRITING = ("forced_bos_token_id", "forced_eos_token_id", "bad_words_ids")
 MOST_EXPERTS = 100_000  # of all layers together; the largest models have a sixth of that
 
 
@@ -290,6 +293,10 @@ def _opened(place: Path | Remote) -> Iterator[_Opened]:
     path = place / "config.json"
     values = read_json(path)
     family = _family(path, values)
+    if family is not None and (said := place / "generation_config.json").is_file():
+        of_writing = read_json(said)
+        values |= {name: of_writing.get(name) for name in OF_WRITING}
+        values |= {START: of_writing[START]} if of_writing.get(START) is not None else {}
     with Weights(place, family.canonical if family else str) as weights:
         yield _Opened(path, values, family, weights)
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from tfcore.config import ModelConfig
+from tfcore.loading.families.bart import BART
 from tfcore.loading.families.bert import BERT, DISTILBERT
 from tfcore.loading.families.config_values import ConfigValues, Tensors, short
 from tfcore.loading.families.gemma import GEMMA, GEMMA2, GEMMA3
@@ -42,6 +43,7 @@ FAMILIES: dict[str, Family] = {
     "camembert": CAMEMBERT,
     "modernbert": MODERNBERT,
     "t5": T5,
+    "bart": BART,
 }
 UNSUPPORTED = ("quantization_config", "pruned_heads", "per_layer_config")  # fields that would change every family
 # Fields that change the numbers of the families that know them, which are those with a default for them, and the values

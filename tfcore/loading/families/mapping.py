@@ -26,6 +26,7 @@ class WeightSource:
         by_head: their rows are query, key and value of the first head, then those of the second; ours all queries,
             then all keys, then all values.
         skipped: how many of their first rows are none of ours.
+        as_row: theirs is a matrix of one row, ours that row.
     """
 
     names: tuple[str, ...]
@@ -33,6 +34,7 @@ class WeightSource:
     offset: float = 0.0
     by_head: bool = False
     skipped: int = 0
+    as_row: bool = False
 
 
 def of(*names: str, **how: Any) -> tuple[WeightSource, ...]:
@@ -92,7 +94,7 @@ class Piece:
         shape: that theirs must have.
         first, last: rows of ours that it fills, the last not included.
         expert: whose rows they are; None where there are no experts.
-        transposed, offset, skipped: see WeightSource.
+        transposed, offset, skipped, as_row: see WeightSource.
         by_head: of how many heads their rows are, one head after the other; 0 where they are in our order.
     """
 
@@ -105,6 +107,7 @@ class Piece:
     offset: float = 0.0
     by_head: int = 0
     skipped: int = 0
+    as_row: bool = False
 
     @property
     def place(self) -> tuple[int | slice, ...]:
@@ -114,7 +117,7 @@ class Piece:
 
     def ours(self, tensor: Tensor) -> Tensor:
         """Their tensor as it stands in ours."""
-        tensor = tensor[self.skipped :]
+        tensor = tensor[0] if self.as_row else tensor[self.skipped :]
         if self.by_head:
             tensor = tensor.unflatten(0, (self.by_head, 3, -1)).transpose(0, 1).flatten(0, 2)
         tensor = tensor.T if self.transposed else tensor
@@ -198,10 +201,13 @@ def _pieces(source: WeightSource, shape: Shape, config: ModelConfig) -> Iterator
             transposed = source.transposed and len(inner) > 1
             name = part if expert is None else part.replace("#", str(expert))
             asked = (n + source.skipped, *inner[1:])
-            shown = asked[::-1] if transposed else asked
+            shown = asked[::-1] if transposed else (1, *asked) if source.as_row else asked
             heads = config.attention.n_heads if source.by_head else 0
-            yield Piece(name, shown, start, start + n, expert, transposed, source.offset, heads, source.skipped)
-            start += n
+            end = start + n
+            yield Piece(
+                name, shown, start, end, expert, transposed, source.offset, heads, source.skipped, source.as_row
+            )
+            start = end
 
 
 def _rows(total: int, n: int, config: ModelConfig) -> list[int]:

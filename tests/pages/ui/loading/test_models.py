@@ -51,25 +51,26 @@ PAGES = {
 }
 DENSE = ("gpt2", "llama", "gemma2", "gemma3", "pythia", "olmo2", "phi3", "smollm3")
 ENCODERS = ("bert", "roberta", "modernbert")
+BOTH = ("t5", "bart")
 MIXTURES = ("mixtral", "qwen3 mixture", "qwen2 mixture")
-NO_EXPERTS = dict.fromkeys(DENSE, "it has no experts") | dict.fromkeys((*ENCODERS, "t5"), "needs a decoder")
+NO_EXPERTS = dict.fromkeys(DENSE, "it has no experts") | dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder")
 INSTEAD = (
     {  # where a page shows another model, and what it says
         "routing": NO_EXPERTS,
         "expert specialisation": NO_EXPERTS,
         "other routing rules": NO_EXPERTS,
-        "masks": {"t5": "needs a decoder or an encoder"},
-        "words": {"t5": "needs a decoder or an encoder"},
-        "walkthrough": {"t5": "needs a decoder or an encoder"},
-        "dropout": {"t5": "needs a decoder or an encoder"},
-        "activations": {"t5": "needs a decoder or an encoder", **dict.fromkeys(MIXTURES, "are experts")},
-        "positions": dict.fromkeys((*ENCODERS, "t5"), "needs a decoder"),
-        "position table": {"t5": "needs a decoder or an encoder"}
+        "masks": dict.fromkeys(BOTH, "needs a decoder or an encoder"),
+        "words": dict.fromkeys(BOTH, "needs a decoder or an encoder"),
+        "walkthrough": dict.fromkeys(BOTH, "needs a decoder or an encoder"),
+        "dropout": dict.fromkeys(BOTH, "needs a decoder or an encoder"),
+        "activations": dict.fromkeys(BOTH, "needs a decoder or an encoder") | dict.fromkeys(MIXTURES, "are experts"),
+        "positions": dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder"),
+        "position table": dict.fromkeys(BOTH, "needs a decoder or an encoder")
         | dict.fromkeys((*DENSE[1:], "modernbert", *MIXTURES), "are rope"),
         "merges": dict.fromkeys(("llama", "bert", "t5"), "is no byte-level BPE"),
     }
     | {
-        page: dict.fromkeys((*ENCODERS, "t5"), "needs a decoder") | {"headless": "without a head"}
+        page: dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder") | {"headless": "without a head"}
         for page in (
             *("text in bits", "next token as bars", "generation", "beams", "cached", "induction", "circuit", "stream"),
             *("lens", "interventions", "patches"),

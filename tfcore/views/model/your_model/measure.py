@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tfcore.config import ModelConfig
 from tfcore.device import device
-from tfcore.generation.generate import generate
+from tfcore.generation.generate import Reader, generate
 from tfcore.generation.sampling import Sampling
 from tfcore.loading.weights import free_memory
 from tfcore.measures.masked_tokens import mask_of
@@ -150,7 +150,9 @@ def first_words(model: Transformer, tokenizer: Tokenizer, text: str, new_tokens:
         return _blank(model, tokenizer, text, ids)
     if config.architecture == "encoder-decoder":
         ids = shortened(tokenizer, ids, config.max_seq_len)
-        scores = model(one_text(model, ids), decoder_ids=one_text(model, [config.start_id])).logits.flatten()
+        start = [one for one in (config.start_id, config.writing.first) if one is not None]
+        (scores,) = model(one_text(model, ids), decoder_ids=one_text(model, start), logits_to_keep=1).logits[0]
+        scores = Reader(model, ids, max_new_tokens=new_tokens).constrained(scores.float().cpu(), len(start) - 1)
         ids_written = generate(model, ids, Sampling(temperature=0), max_new_tokens=new_tokens)
         return FirstWords("answer", text, tokenizer.decode(ids_written), *_likeliest(tokenizer, scores))
     ids = ids[-max(1, config.max_seq_len - new_tokens) :]
