@@ -248,6 +248,15 @@ def test_a_view_writes_itself_for_people_and_for_programs():
     assert "The text has 2 characters. A bar." in page
 
 
+def test_a_saved_page_carries_the_smallest_plotly_that_draws_it():
+    shown = length("stories", "ab")
+    assert 1_000_000 < len(shown.html()) < 1_600_000
+    assert isinstance(shown.chart, go.Figure)
+    nested = replace(shown, chart=go.Figure(go.Treemap(labels=["a"], parents=[""])))
+    assert len(nested.html()) > 4_000_000
+    assert nested.html().count("</script>") == shown.html().count("</script>")
+
+
 def test_a_reading_is_noted_by_the_name_of_its_model():
     @view
     def reads(given: Reading) -> View:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
 
 import numpy as np
 
-from tfcore.charts import scenes
+from tfcore.charts import bundle, scenes
 from tfcore.charts.theme import Figure, Theme, painted
 from tfcore.measures.token_text import shorten as cut
 from tfcore.measures.token_text import visible_character
@@ -236,7 +236,9 @@ class View:
         if isinstance(self.chart, Scene):
             picture = scenes.html(self.chart.module, self.chart.data, self.chart.height, theme)
         else:
-            picture = self.painted(theme).to_html(full_html=False, include_plotlyjs=True)
+            figure = self.painted(theme)
+            drawn = figure.to_html(full_html=False, include_plotlyjs=False)
+            picture = f"<script>{bundle.script(figure)}</script>{drawn}"
         return PAGE.format(title=escape(self.title), picture=picture, caption=escape(self.caption or self.alt))
 
     def save(self, path: str, theme: Theme = "light") -> None:

@@ -14,13 +14,10 @@ import plotly
 import streamlit as st
 
 from pages.ui import finder
-from tfcore.charts import scenes
+from tfcore.charts import bundle, scenes
 
 HERE = Path(__file__).parent
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
-# What saved pages carry: the bundle of the same release with fewer traces, a third as large, from the npm package
-# plotly.js-cartesian-dist-min.
-CARTESIAN = HERE.parents[2] / "assets" / "plotly" / "plotly-cartesian.min.js"
 OURS = (
     *("styles.js", "saving.js", "figure.js", "figure.css", "bars.js", "bars.css", "scene.js"),
     *("shortcuts.js", "shortcuts.css", "present.js", "search.js"),
@@ -44,7 +41,7 @@ def contents() -> dict[str, bytes]:
     """File name -> bytes, of everything that is served."""
     return {
         "plotly.min.js": plotly_script(),
-        CARTESIAN.name: CARTESIAN.read_bytes(),
+        bundle.CARTESIAN.name: bundle.CARTESIAN.read_bytes(),
         **{name: (HERE / name).read_bytes() for name in OURS},
         **{name: text.encode() for name, text in scenes.files().items()},
         "entries.js": finder.script().encode(),
