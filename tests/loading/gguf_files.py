@@ -1,6 +1,7 @@
 """GGUF files of tiny random models, written as llama.cpp's converter writes them, by the `gguf` package's tables."""
 
 import json
+import math
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,18 @@ SHAPE = {
     "max_position_embeddings": 256,
 }
 EXPERTS = {"num_experts": 6, "num_experts_per_tok": 3, "moe_intermediate_size": 40}
+LONG = {  # LongRoPE
+    "pad_token_id": 0,
+    "sliding_window": 9,
+    "original_max_position_embeddings": 64,
+    "rope_parameters": {
+        "rope_type": "longrope",
+        "rope_theta": 100.0,
+        "partial_rotary_factor": 0.5,
+        "short_factor": [1.0, 1.1, 1.25, 1.5],
+        "long_factor": [1.5, 2.0, 3.0, 4.0],
+    },
+}
 SCALE = {"query_pre_attn_scalar": 32, "pad_token_id": 0}
 GPT2 = {"vocab_size": 320, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 1024, "n_inner": 256}
 # Name -> architecture of GGUF, class and settings of transformers.
@@ -67,6 +80,7 @@ MODELS: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "qwen3 mixture": ("qwen3moe", hf.Qwen3MoeForCausalLM, SHAPE | EXPERTS | {"head_dim": 32, "norm_topk_prob": True}),
     "olmoe": ("olmoe", hf.OlmoeForCausalLM, SHAPE | {"num_experts": 6, "num_experts_per_tok": 3}),
     "phi3": ("phi3", hf.Phi3ForCausalLM, SHAPE | {"pad_token_id": 0}),
+    "phi3, long": ("phi3", hf.Phi3ForCausalLM, SHAPE | LONG),
     "pythia": ("gptneox", hf.GPTNeoXForCausalLM, SHAPE),
     "gpt2": ("gpt2", hf.GPT2LMHeadModel, GPT2),
 }
@@ -122,6 +136,15 @@ def write(
         writer.add_rope_freq_base(c.rope_parameters.get("full_attention", c.rope_parameters)["rope_theta"])
         if architecture in ("gemma2", "gemma3", "olmo2") and getattr(c, "sliding_window", None):
             writer.add_sliding_window(c.sliding_window)
+        if c.rope_parameters.get("rope_type") == "longrope":
+            writer.add_rope_dimension_count(2 * len(c.rope_parameters["long_factor"]))
+            writer.add_rope_scaling_orig_ctx_len(c.original_max_position_embeddings)
+            longer = math.log(c.max_position_embeddings / c.original_max_position_embeddings)
+            writer.add_rope_scaling_attn_factors(math.sqrt(1 + longer / math.log(c.original_max_position_embeddings)))
+            writer.add_sliding_window(c.sliding_window)
+            for name in ("long", "short"):
+                factors = np.array(c.rope_parameters[f"{name}_factor"], np.float32)
+                writer.add_tensor(f"rope_factors_{name}.weight", factors)
         if experts := getattr(c, "num_experts", getattr(c, "num_local_experts", 0)):
             writer.add_expert_count(experts)
             writer.add_expert_used_count(c.num_experts_per_tok)

@@ -92,6 +92,7 @@ _GPT2 = {
     "blk.*.ffn_down": "h.*.mlp.c_proj",
 }
 _FACTORS = "rope_freqs.weight"  # by which LLaMA 3.1's frequencies are divided, pair by pair
+_LONG, _SHORT = "rope_factors_long.weight", "rope_factors_short.weight"  # LongRoPE's
 _LARGEST_FACTORS = 100_000  # bytes; LLaMA 3.1 has 64 numbers
 _LONG_CONTEXT = RopeScaling(kind="llama3", original_len=8192, low_freq=1.0, high_freq=4.0)  # LLaMA 3.1 and 3.2
 
@@ -109,6 +110,7 @@ class _Kind:
         turned: ends of the names of matrices that are stored (in, out) in the family's files.
         by_head: ends of the names of matrices whose rows are those of one head after the other there, and here of all
             queries, all keys, all values.
+        factors: names of tensors that are no weights, but divide the frequencies of rotations.
     """
 
     family: str
@@ -117,6 +119,7 @@ class _Kind:
     added: bool = False
     turned: tuple[str, ...] = ()
     by_head: tuple[str, ...] = ()
+    factors: tuple[str, ...] = (_FACTORS,)
 
 
 KINDS = {
@@ -127,7 +130,7 @@ KINDS = {
     "qwen3moe": _Kind("qwen3_moe", _MIXTURE),
     "olmoe": _Kind("olmoe", _MIXTURE),
     "smollm3": _Kind("smollm3", _LLAMA, interleaved=True),
-    "phi3": _Kind("phi3", _PHI3),
+    "phi3": _Kind("phi3", _PHI3, factors=(_FACTORS, _LONG, _SHORT)),
     "gemma": _Kind("gemma", _LLAMA, added=True),
     "gemma2": _Kind("gemma2", _SANDWICH, added=True),
     "gemma3": _Kind("gemma3_text", _SANDWICH, added=True),
@@ -199,7 +202,10 @@ class GgufWeights:
             self._join_parts()
             self._kind = self._known()
             self._theirs = {
-                ours: there for name in self.file.tensors if name != _FACTORS for ours, there in self._renamed(name)
+                ours: there
+                for name in self.file.tensors
+                if name not in self._kind.factors
+                for ours, there in self._renamed(name)
             }
             self.values = self._settings()
         except BaseException:
@@ -343,6 +349,7 @@ class GgufWeights:
             **dict.fromkeys(("qwen2moe", "qwen3moe", "olmoe"), self._mixture),
             "gpt2": self._gpt2,
             "gptneox": self._neox,
+            "phi3": self._phi3,
             "olmo2": self._olmo,
             "gemma2": self._gemma2,
             "gemma3": self._gemma3,
@@ -453,11 +460,38 @@ class GgufWeights:
         rotations = {FULL: values["rope_parameters"], SLIDING: local}
         return {**values, "model_type": "olmo3", "sliding_window": window, "rope_parameters": rotations}
 
-    def _llama(self, of: Callable[..., Any]) -> dict[str, Any]:
-        """LLaMA and those built like it."""
+    def _phi3(self, of: Callable[..., Any]) -> dict[str, Any]:
+        """Rotates a part of each head, and may have LongRoPE's factors."""
+        d_head = of("attention.key_length", of("embedding_length") // of("attention.head_count"))
+        rotated = of("rope.dimension_count", d_head)
+        rope: dict[str, Any] = {"partial_rotary_factor": rotated / d_head}
+        if _LONG in self.file.tensors or _SHORT in self.file.tensors:
+            rope |= {"rope_type": "longrope", "rope_theta": of("rope.freq_base", 10_000.0)}
+            rope |= {"short_factor": self._listed(_SHORT), "long_factor": self._listed(_LONG)}
+            rope["attention_factor"] = of("rope.scaling.attn_factor", 1.0)
+        else:
+            rope |= self._rope(of, rotated)
+        return {
+            **self._llama(of, d_head, rope),
+            "sliding_window": of("attention.sliding_window", 0) or None,
+            "original_max_position_embeddings": of("rope.scaling.original_context_length", of("context_length")),
+        }
+
+    def _listed(self, name: str) -> list[float]:
+        """The factors of rotations."""
+        if name not in self.file.tensors:
+            raise self._error(f"lacks {name}")
+        if (taken := self.file.tensors[name].size) > _LARGEST_FACTORS:
+            raise self._error(f"has {name} of {size(taken)}, which cannot be")
+        return [float(one) for one in self.file.read(name).flatten()]
+
+    def _llama(
+        self, of: Callable[..., Any], d_head: int | None = None, rope: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """LLaMA and those built like it; the width of a head and the rotations are read where they are not given."""
         architecture = str(self.file.settings["general.architecture"])
         heads = of("attention.head_count")
-        kept = of("attention.key_length", of("rope.dimension_count", None))
+        kept = of("attention.key_length", of("rope.dimension_count", None)) if d_head is None else d_head
         if (values := of("attention.value_length", kept)) != kept and kept is not None:
             raise self._error(f"has values of {values} and keys of {kept} numbers in a head, which is not supported")
         biased = "blk.0.attn_q.bias" in self.file.tensors
@@ -472,7 +506,7 @@ class GgufWeights:
             "max_position_embeddings": of("context_length"),
             "rms_norm_eps": of("attention.layer_norm_rms_epsilon"),
             "attention_bias": biased and architecture not in ("qwen2", "qwen2moe"),
-            "rope_parameters": self._rope(of, kept),
+            "rope_parameters": self._rope(of, kept) if rope is None else rope,
         }
 
     def _rope(self, of: Callable[..., Any], d_head: Any) -> dict[str, Any]:
@@ -493,9 +527,7 @@ class GgufWeights:
 
     def _long_context(self, d_head: int, base: float) -> dict[str, Any]:
         """LLaMA 3.1's scaling, whose factors alone the file has."""
-        if self.file.tensors[_FACTORS].size > _LARGEST_FACTORS:
-            raise self._error(f"has {_FACTORS} of {size(self.file.tensors[_FACTORS].size)}, which cannot be")
-        stated = self.file.read(_FACTORS).flatten()
+        stated = torch.tensor(self._listed(_FACTORS))
         factor = float(stated.max())
         if len(stated) * 2 == d_head and 1 <= factor <= 1e6:
             scaling = replace(_LONG_CONTEXT, factor=factor)
