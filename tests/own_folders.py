@@ -94,6 +94,14 @@ FAMILIES = {
         | {"eos_token_id": 1, "forced_eos_token_id": 1, "decoder_start_token_id": 1, "pad_token_id": 2},
         lambda: byte_level("<s> $A </s>", ("<s>", "</s>")),
     ),
+    "marian": (
+        hf.MarianMTModel,
+        {"vocab_size": 80, "d_model": 24, "max_position_embeddings": 48, "scale_embedding": True}
+        | {f"{stack}_{name}": n for stack in ("encoder", "decoder") for name, n in STACK.items()}
+        | {"eos_token_id": 1, "forced_eos_token_id": 1, "decoder_start_token_id": 0, "pad_token_id": 0}
+        | {"bad_words_ids": [[0]], "activation_function": "swish"},
+        unigram,
+    ),
     "headless": (hf.LlamaModel, GROUPED | {"vocab_size": 320}, byte_level),
 }
 

@@ -109,6 +109,7 @@ def configs(draw):
             kind=positions,
             scaling=draw(st.none() | SCALINGS) if positions == "rope" else None,
             rotated=draw(st.none() | st.just(2)) if positions == "rope" else None,
+            halves=positions == "sinusoidal" and draw(st.booleans()),
             buckets=draw(st.sampled_from([4, 7, 10, 32])),
         ),
         norm=norm,

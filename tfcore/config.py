@@ -49,6 +49,7 @@ SHORT = {
     "attn_softcap": ("attention", "softcap"),
     "positions": ("positions", "kind"),
     "rope_base": ("positions", "base"),
+    "sines_first": ("positions", "halves"),
     "rope_scaling": ("positions", "scaling"),
     "rotated": ("positions", "rotated"),
     "relative_buckets": ("positions", "buckets"),

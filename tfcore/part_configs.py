@@ -127,6 +127,7 @@ class PositionsConfig:
     Args:
         kind: see tfcore.positions.
         base: of the wavelengths of RoPE and of sinusoidal positions.
+        halves: of sinusoidal positions: all sines, then all cosines, as in Marian, not a sine and a cosine in turn.
         scaling: slower RoPE for longer texts; None leaves it as it is.
         rotated: how many of the first features of a head RoPE rotates (arXiv:2204.06745, section 2.1); None means all.
         buckets, distance: of relative positions (arXiv:1910.10683, section 2.1): how many learned biases a head has,
@@ -138,6 +139,7 @@ class PositionsConfig:
 
     kind: Positions = "rope"
     base: float = 10_000.0
+    halves: bool = False
     scaling: RopeScaling | None = None
     rotated: int | None = None
     buckets: int = 32
@@ -148,6 +150,9 @@ class PositionsConfig:
         check_number(self, base=(1.001, 1e9))
         check_whole(self, buckets=(4, 4_096), distance=(2, 1_048_576))
         check_part(self, scaling=RopeScaling)
+        check_flag(self, "halves")
+        if self.halves and self.kind != "sinusoidal":
+            raise ValueError(f"halves=True goes with positions of kind 'sinusoidal', not {self.kind!r}; leave it False")
         check_whole(self, optional=True, rotated=(2, 65_536))
         for name in ("scaling", "rotated"):
             if getattr(self, name) is not None and self.kind != "rope":

@@ -15,7 +15,7 @@ from tfcore.part_configs import PositionsConfig, RopeScaling
 
 
 def sinusoidal(
-    positions: Int[Tensor, " seq"] | Float[Tensor, " seq"], d_model: int, base: float = 10_000.0
+    positions: Int[Tensor, " seq"] | Float[Tensor, " seq"], d_model: int, base: float = 10_000.0, halves: bool = False
 ) -> Float[Tensor, "seq d_model"]:
     """Position vectors PE(p, 2i) = sin(p / base^(2i/d)), PE(p, 2i+1) = cos(p / base^(2i/d)).
 
@@ -26,12 +26,14 @@ def sinusoidal(
         positions: positions p, any real numbers.
         d_model: even width.
         base: 10,000 in the paper.
+        halves: all sines first, then all cosines: the same features in another order.
 
     Source: arXiv:1706.03762, section 3.5.
     """
     frequencies = inverse_frequencies(d_model, base).to(positions.device)
     angles = positions.double()[:, None] * frequencies  # (seq, d_model/2)
-    return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1).float()  # (seq, d_model)
+    waves = torch.stack((angles.sin(), angles.cos()), dim=1 if halves else -1)
+    return waves.flatten(1).float()  # (seq, d_model)
 
 
 def inverse_frequencies(d: int, base: float = 10_000.0) -> Float[Tensor, " pair"]:

@@ -99,7 +99,8 @@ class Stack(nn.Module):
             x = x + recorder("pos_embed", self.pos_embed.weight[places.start : places.stop])
         elif config.positions.kind == "sinusoidal":
             # computed on the CPU, in double precision, which not every device has
-            table = sinusoidal(torch.arange(places.start, places.stop), config.d_model, config.positions.base)
+            kind = config.positions
+            table = sinusoidal(torch.arange(places.start, places.stop), config.d_model, kind.base, kind.halves)
             x = x + recorder("pos_embed", table.to(x))
         return self.embed_norm(x, recorder, "embed_norm")
 

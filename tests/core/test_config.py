@@ -96,6 +96,9 @@ REFUSED = {
     "writing has id 61, which must be below vocab_size=61": {"forced_last": 61, "architecture": "encoder-decoder"},
     "writing: never=(-1,) must be a tuple of token ids": {"never_written": (-1,)},
     "writing: never=(3, 5) must not have 5, which is asked of a text": {"never_written": (3, 5), "forced_first": 5},
+    "positions: halves=True goes with positions of kind 'sinusoidal', not 'rope'; leave it False": {
+        "sines_first": True
+    },
     "start_id=61 must be below vocab_size=61": {"start_id": 61, "architecture": "encoder-decoder"},
     "parallel=True goes with norm_placement='pre' and one stack, not with 'post' and 'decoder'": {
         "parallel": True,

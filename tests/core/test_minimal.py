@@ -58,6 +58,7 @@ OTHERWISE: list[dict[str, Any]] = [
     {"positions": "none"},
     {"positions": "alibi"},
     {"positions": "sinusoidal"},
+    {"positions": "sinusoidal", "sines_first": True},
     {"positions": "learned"},
     {"positions": "relative"},
     {"rope_scaling": RopeScaling(kind="linear", factor=2.0)},

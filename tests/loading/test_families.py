@@ -319,6 +319,31 @@ def test_what_bart_does_not_have_is_refused(values, message):
         config_of(FAMILIES["bart"], {"model_type": "bart"} | values, NoTensors())
 
 
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"share_encoder_decoder_embeddings": False}, "share_encoder_decoder_embeddings=False is not supported"),
+        ({"decoder_vocab_size": 7}, "decoder_vocab_size=7 is not supported; supported: 58101"),
+        ({"static_position_embeddings": False}, "static_position_embeddings=False is not supported; supported: True"),
+    ],
+)
+def test_what_marian_does_not_have_is_refused(values, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        config_of(FAMILIES["marian"], {"model_type": "marian"} | values, NoTensors())
+
+
+def test_stored_positions_of_marian_are_sines_or_refused(tmp_path):
+    theirs = written(*BOTH["marian"], tmp_path)
+    before, _ = load(tmp_path, device="cpu")
+    name, table = "model.decoder.embed_positions.weight", theirs.model.decoder.embed_positions.weight
+    edit_weights(tmp_path, lambda w: w.update({name: table.half()}))
+    after, _ = load(tmp_path, device="cpu")
+    assert torch.equal(answers(after, ids()), answers(before, ids()))
+    edit_weights(tmp_path, lambda w: w.update({name: table.flip(1)}))
+    with pytest.raises(CheckpointError, match=r"decoder\.embed_positions\.weight differs from the sines and cosines"):
+        load(tmp_path, device="cpu")
+
+
 def test_older_bart_files_ask_for_bos():
     config = config_of(FAMILIES["bart"], {"force_bos_token_to_be_generated": True, "bos_token_id": 3}, NoTensors())
     assert (config.writing.first, config.writing.last) == (3, 2)

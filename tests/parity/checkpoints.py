@@ -24,6 +24,7 @@ DISTIL = {"vocab_size": 61, "dim": 24, "n_layers": 2, "n_heads": 6, "hidden_dim"
 T5 = {"vocab_size": 61, "d_model": 24, "d_kv": 10, "d_ff": 40, "num_layers": 2, "num_heads": 6}
 BART = {"vocab_size": 61, "d_model": 24, "max_position_embeddings": 32, "decoder_start_token_id": 2}
 BART |= {f"{stack}_{name}": n for stack in ("encoder", "decoder") for name, n in STACK.items()}
+MARIAN = BART | {"pad_token_id": 58, "decoder_start_token_id": 58, "eos_token_id": 3, "forced_eos_token_id": 3}
 THREE = GROUPED | {"num_hidden_layers": 3}
 LLAMA3 = {
     "rope_type": "llama3",
@@ -212,6 +213,15 @@ BOTH = {
         | {"scale_embedding": True, "tie_word_embeddings": False, "activation_function": "relu", "encoder_layers": 1}
         | {"forced_eos_token_id": None, "decoder_start_token_id": 5},
     ),
+    "marian": (
+        hf.MarianMTModel,
+        MARIAN | {"scale_embedding": True, "activation_function": "swish", "bad_words_ids": [[58]]},
+    ),
+    "marian, untied, unequal": (
+        hf.MarianMTModel,
+        MARIAN | {"tie_word_embeddings": False, "decoder_layers": 1, "bad_words_ids": [[58], [7]]},
+    ),
+    "marian, no head": (hf.MarianModel, MARIAN | {"encoder_layers": 1, "activation_function": "relu"}),
     "bart, no head": (hf.BartModel, BART | {"decoder_layers": 1, "activation_function": "gelu_new"}),
     "t5, no head": (hf.T5Model, T5 | {"feed_forward_proj": "gelu", "num_decoder_layers": 1}),
 }
@@ -227,11 +237,13 @@ def written(kind, settings, folder, **options):
         theirs.lm_head.weight = nn.Parameter(
             torch.randn(61, theirs.config.d_model)
         )  # they tie it, published files do not
-    for name in settings.keys() & {*OF_WRITING}:  # which they drop from configs
+    for positions in (module for module in theirs.modules() if hasattr(module, "create_weight")):  # Marian's sines
+        positions.weight = nn.Parameter(positions.create_weight(), requires_grad=False)
+    for name in settings.keys() & {*OF_WRITING} if theirs.can_generate() else ():  # which they drop from configs
         setattr(theirs.generation_config, name, settings[name])
     if isinstance(getattr(theirs, "final_logits_bias", None), torch.Tensor):
         nn.init.normal_(theirs.final_logits_bias)
-    if settings.get("tie_word_embeddings") is False and kind is hf.BartForConditionalGeneration:
+    if settings.get("tie_word_embeddings") is False and kind in (hf.BartForConditionalGeneration, hf.MarianMTModel):
         for name in ("encoder", "decoder"):  # which then are tables of their own, here with the same numbers
             getattr(theirs.model, name).embed_tokens.weight = nn.Parameter(theirs.model.shared.weight.clone())
     theirs.eval().requires_grad_(False).save_pretrained(folder, **options)

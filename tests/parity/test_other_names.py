@@ -24,6 +24,7 @@ TIED = {
     "modernbert": ENCODERS["modernbert"],
     "t5": BOTH["t5 1.0"],
     "bart": BOTH["bart"],
+    "marian": BOTH["marian"],
 }
 # All rows that accept several names of one tensor: their full names, and the first family that has the row.
 ROWS = {}

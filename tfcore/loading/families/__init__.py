@@ -11,6 +11,7 @@ from tfcore.loading.families.gpt2 import GPT2
 from tfcore.loading.families.gpt_neox import GPT_NEOX
 from tfcore.loading.families.llama import LLAMA, MISTRAL, QWEN2, QWEN3, SMOLLM3
 from tfcore.loading.families.mapping import Family
+from tfcore.loading.families.marian import MARIAN
 from tfcore.loading.families.mixtures import MIXTRAL, OLMOE, QWEN2_MOE, QWEN3_MOE
 from tfcore.loading.families.modernbert import MODERNBERT
 from tfcore.loading.families.olmo import OLMO2, OLMO3
@@ -44,6 +45,7 @@ FAMILIES: dict[str, Family] = {
     "modernbert": MODERNBERT,
     "t5": T5,
     "bart": BART,
+    "marian": MARIAN,
 }
 UNSUPPORTED = ("quantization_config", "pruned_heads", "per_layer_config")  # fields that would change every family
 # Fields that change the numbers of the families that know them, which are those with a default for them, and the values

@@ -5,6 +5,8 @@ import reprlib
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from torch import Tensor
+
 from tfcore.config import Head
 from tfcore.part_configs import Activation, PositionsConfig, RopeScaling
 
@@ -40,6 +42,10 @@ class Tensors(Protocol):
         """Whether two tensors are equal."""
         ...
 
+    def read(self, name: str) -> Tensor:
+        """A tensor that is there."""
+        ...
+
 
 class NoTensors:
     """Stands for a checkpoint whose settings are there and whose weights are not, as before a download."""
@@ -49,6 +55,9 @@ class NoTensors:
 
     def same(self, one: str, other: str) -> bool:  # noqa: ARG002
         return False
+
+    def read(self, name: str) -> Tensor:
+        raise KeyError(name)
 
 
 class ConfigValues:
@@ -261,7 +270,7 @@ class ConfigValues:
         """Whether the settings call the model one without a head."""
         names = self.get("architectures")
         name = str(names[0]) if isinstance(names, list) and names else ""
-        return name.endswith("Model") and not name.endswith("HeadModel")
+        return name.endswith("Model") and not name.endswith(("HeadModel", "MTModel"))
 
     def _or_default(self, name: str) -> object:
         value = self.get(name)

@@ -55,6 +55,7 @@ class Family:
         prefix: before names in some checkpoints and not in others.
         renamed: parts of older names -> today's.
         ignored: pattern of tensors that say nothing, such as stored masks.
+        checked: pattern of tensors that `config` looks at, and that say what the settings say.
         defaults, aliases: see ConfigValues.
     """
 
@@ -66,6 +67,7 @@ class Family:
     prefix: str = ""
     renamed: Mapping[str, str] = field(default_factory=dict)
     ignored: str = r"(?!)"
+    checked: str = r"(?!)"
     defaults: Mapping[str, object] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
 
@@ -166,7 +168,8 @@ def plan(
     if missing:
         others = f" and {len(missing) - 1} more" if missing[1:] else ""
         raise CheckpointError(f"{where} lacks {min(missing)}{others}")
-    if extra := [name for name in theirs if name not in known]:
+    checked = family.checked if family else r"(?!)"
+    if extra := [name for name in theirs if name not in known and not re.fullmatch(checked, name)]:
         raise CheckpointError(f"{where} holds {min(extra)}, which a model of its config does not have")
     return planned
 

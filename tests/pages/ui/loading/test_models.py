@@ -51,7 +51,7 @@ PAGES = {
 }
 DENSE = ("gpt2", "llama", "gemma2", "gemma3", "pythia", "olmo2", "phi3", "smollm3")
 ENCODERS = ("bert", "roberta", "modernbert")
-BOTH = ("t5", "bart")
+BOTH = ("t5", "bart", "marian")
 MIXTURES = ("mixtral", "qwen3 mixture", "qwen2 mixture")
 NO_EXPERTS = dict.fromkeys(DENSE, "it has no experts") | dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder")
 INSTEAD = (
@@ -67,7 +67,7 @@ INSTEAD = (
         "positions": dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder"),
         "position table": dict.fromkeys(BOTH, "needs a decoder or an encoder")
         | dict.fromkeys((*DENSE[1:], "modernbert", *MIXTURES), "are rope"),
-        "merges": dict.fromkeys(("llama", "bert", "t5"), "is no byte-level BPE"),
+        "merges": dict.fromkeys(("llama", "bert", "t5", "marian"), "is no byte-level BPE"),
     }
     | {
         page: dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder") | {"headless": "without a head"}

@@ -1,0 +1,53 @@
+"""Marian (OPUS-MT): BART's table without norms of the embeddings; positions are sines, then cosines."""
+
+from dataclasses import replace
+
+import torch
+
+from tfcore.config import ModelConfig
+from tfcore.loading.families.bart import BART, bart_config
+from tfcore.loading.families.config_values import ConfigValues, Tensors
+from tfcore.part_configs import PositionsConfig
+from tfcore.positions import sinusoidal
+
+_ROUNDED = 1e-3  # how far stored sines may be from exact ones: half precision
+# Settings of Marian's first files, and what its code does, whatever they say now.
+_FIXED = {
+    "normalize_before": False,
+    "normalize_embedding": False,
+    "add_final_layer_norm": False,
+    "static_position_embeddings": True,
+    "share_encoder_decoder_embeddings": True,
+}
+
+
+def _marian(s: ConfigValues, tensors: Tensors) -> ModelConfig:
+    for name, value in _FIXED.items():
+        s.only(name, value)
+    s.only("decoder_vocab_size", s.whole("vocab_size"))
+    config = bart_config(s, tensors, positions=PositionsConfig(kind="sinusoidal", halves=True))
+    table = sinusoidal(torch.arange(config.max_seq_len), config.d_model, halves=True)
+    for stored in (f"{stack}.embed_positions.weight" for stack in ("encoder", "decoder")):
+        if stored in tensors:
+            theirs = tensors.read(stored).float()
+            if theirs.shape != table.shape or not bool((theirs - table).abs().max() < _ROUNDED):
+                raise ValueError(f"{stored} differs from the sines and cosines that Marian adds; it is not supported")
+    return config
+
+
+MARIAN = replace(
+    BART,
+    title="Marian",
+    architectures=("MarianMTModel", "MarianModel"),
+    config=_marian,
+    rows={row: names for row, names in BART.rows.items() if not row.endswith(("pos_embed", "embed_norm"))},
+    checked=r"(encoder|decoder)\.embed_positions\.weight",
+    defaults={
+        **BART.defaults,
+        "vocab_size": 58_101,
+        "bos_token_id": None,
+        "eos_token_id": 0,
+        "decoder_start_token_id": 58_100,
+        "forced_eos_token_id": 0,
+    },
+)
