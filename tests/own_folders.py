@@ -69,6 +69,13 @@ FAMILIES = {
         | {"num_hidden_layers": 4, "decoder_sparse_step": 2},  # layers 1 and 3 have experts
         byte_level,
     ),
+    "gpt-oss": (
+        hf.GptOssForCausalLM,
+        GROUPED
+        | {"vocab_size": 330, "head_dim": 8, "num_local_experts": 4, "num_experts_per_tok": 2}
+        | {"sliding_window": 9, "num_hidden_layers": 3},
+        byte_level,
+    ),
     "bert": (hf.BertForMaskedLM, SHAPE | {"vocab_size": 120}, word_piece),
     "roberta": (
         hf.RobertaForMaskedLM,

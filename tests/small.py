@@ -14,6 +14,7 @@ from tfcore.device import device
 from tfcore.files import CheckpointError
 from tfcore.loading.checkpoints import load
 from tfcore.model import Transformer
+from tfcore.part_configs import ExpertsConfig
 
 BASE = {"vocab_size": 61, "d_model": 24, "n_layers": 2, "n_heads": 6, "max_seq_len": 32}
 POSITIONS = ("sinusoidal", "learned", "rope", "alibi", "relative", "none")
@@ -27,6 +28,14 @@ WIRINGS: dict[str, dict[str, Any]] = {
     "like OLMo 2": {"norm_placement": "after", "qk_norm": "width"},
     "like Pythia": {"norm": "layernorm", "parallel": True, "shared_norm": False, "rotated": 2, "bias": True},
     "like ModernBERT": {"norm": "layernorm", "embed_norm": True, "first_norm": False, "activation": "geglu"},
+    "like gpt-oss": {
+        "attn_sinks": True,
+        "ff_gain": 1.702,
+        "ff_limit": 1.0,
+        "ff_shift": 1.0,
+        "qkv_bias": True,
+        "experts": ExpertsConfig(n_experts=3, top_k=2, bias=True),
+    },
     "attention alone": {"d_ff": 0, "tie_embeddings": False, "logit_scale": 0.5},
 }
 ALL_PATTERNS = ("blocks.*.attn.pattern",)

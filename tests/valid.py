@@ -33,6 +33,7 @@ def experts(draw):
         top_k=draw(st.integers(1, n)),
         d_expert=draw(st.none() | st.integers(1, 9)),
         n_shared=draw(st.integers(0, 2)),
+        bias=draw(SOMETIMES),
         routing=routing,
         softmax=draw(st.sampled_from(get_args(part_configs.SoftmaxPlace))),
         renormalize=draw(st.booleans()),
@@ -57,6 +58,19 @@ def layers(draw, positions):
         window=draw(st.none() | st.integers(1, 12)),
         positions=draw(own) if positions == "rope" else None,
         dense=draw(st.booleans()),
+    )
+
+
+@st.composite
+def feed_forwards(draw, d_ff):
+    activation = draw(st.sampled_from(get_args(part_configs.Activation)))
+    gated = activation in part_configs.GATED
+    return FeedForwardConfig(
+        d_ff=d_ff,
+        activation=activation,
+        gain=draw(POSITIVE) if activation in ("silu", "swiglu") and draw(SOMETIMES) else 1.0,
+        limit=draw(POSITIVE) if gated and draw(SOMETIMES) else None,
+        shift=draw(st.floats(-1, 1)) if gated and draw(SOMETIMES) else 0.0,
     )
 
 
@@ -97,12 +111,13 @@ def configs(draw):
             d_head=size if free_head else None,
             qk_norm=draw(st.sampled_from([None, None, "head", "width"])),
             softcap=draw(st.none() | st.floats(0.5, 50)),
+            sinks=draw(SOMETIMES),
             scale=draw(st.none() | POSITIVE),
             scale_by_layer=draw(st.booleans()),
             qkv_bias=draw(st.none() | st.booleans()),
             out_bias=draw(st.none() | st.booleans()),
         ),
-        feed_forward=FeedForwardConfig(d_ff=d_ff, activation=draw(st.sampled_from(get_args(part_configs.Activation)))),
+        feed_forward=draw(feed_forwards(d_ff)),
         experts=mixture,
         max_seq_len=draw(st.integers(1, 9)),
         positions=PositionsConfig(

@@ -40,19 +40,27 @@ def softcapped(scores: Float[Tensor, "*batch"], cap: float | None) -> Float[Tens
 
 
 def attention_weights(
-    scores: Float[Tensor, "*batch query key"], mask: Bool[Tensor, "*#batch #query key"] | None = None
+    scores: Float[Tensor, "*batch query key"],
+    mask: Bool[Tensor, "*#batch #query key"] | None = None,
+    sinks: Float[Tensor, "*#batch"] | None = None,
 ) -> Float[Tensor, "*batch query key"]:
-    """softmax over the keys of the scores, with keys outside the mask at exactly 0; every row sums to 1.
+    """softmax over the keys of the scores, with keys outside the mask at exactly 0; every row sums to 1, or with a sink
+    to less: what is missing is the sink's weight, which belongs to no token.
 
     Args:
         scores: from attention_scores, plus a position bias where there is one.
         mask: True where the query may see the key; each query must see at least one key.
+        sinks: learned scores, one of each head, which take part in the softmax of every query.
 
-    Source: arXiv:1706.03762, eq. 1 and section 3.2.3 ("setting to -inf all values ... illegal connections").
+    Source: arXiv:1706.03762, eq. 1 and section 3.2.3 ("setting to -inf all values ... illegal connections"); sinks
+    arXiv:2508.10925, section 2.2.
     """
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
-    return scores.softmax(dim=-1)
+    if sinks is None:
+        return scores.softmax(dim=-1)
+    sink = sinks.to(scores.dtype)[..., None, None].expand(*scores.shape[:-1], 1)  # a column after those of the keys
+    return torch.cat((scores, sink), dim=-1).softmax(dim=-1)[..., :-1]
 
 
 def attention_weights_(
@@ -135,6 +143,7 @@ class Attention(nn.Module):
         else:  # W_Q, W_K, W_V side by side: one product
             self.qkv = Linear(config.d_model, d_q + d_kv, bias=config.has_qkv_bias)
         self.q_norm, self.k_norm = _norm_of(config, self.n_heads), _norm_of(config, self.kv_heads)
+        self.sinks = nn.Parameter(torch.zeros(self.n_heads)) if config.attention.sinks else None
         self.out = Linear(d_q, config.d_model, bias=config.has_out_bias)
 
     def forward(
@@ -158,7 +167,8 @@ class Attention(nn.Module):
             q, k, v = self._across(x, memory, recorder, cache, layer)
         else:
             q, k, v = self._within(x, context, recorder, cache, layer)
-        if self.softcap is not None or recorder.wants("scores") or recorder.wants("pattern"):
+        stepwise = self.softcap is not None or self.sinks is not None  # which the fused kernel does not have
+        if stepwise or recorder.wants("scores") or recorder.wants("pattern"):
             z = self.step_by_step(q, k, v, context, recorder)
         else:
             z = self.fused(q, k, v, context)
@@ -234,12 +244,12 @@ class Attention(nn.Module):
         scores = softcapped(attention_scores(q, k, self.scale), self.softcap)  # (batch, head, query, key)
         if context.bias is not None:
             scores = scores + context.bias.to(scores.dtype)
-        in_place = not (recorder.wants("scores") or scores.requires_grad) and scores.device.type == "cpu"
+        alone = not (recorder.wants("scores") or scores.requires_grad) and scores.device.type == "cpu"
         scores = recorder("scores", scores)
-        if in_place:
+        if alone and self.sinks is None:
             pattern = attention_weights_(scores, context.additive_mask)
         else:
-            pattern = attention_weights(scores, context.explicit_mask)
+            pattern = attention_weights(scores, context.explicit_mask, self.sinks)
         return weighted_values(recorder("pattern", pattern), v)
 
     def results(self, z: Float[Tensor, "batch head query d_head"]) -> Float[Tensor, "batch query head d_model"]:

@@ -47,6 +47,7 @@ SHORT = {
     "attn_scale": ("attention", "scale"),
     "attn_scale_by_layer": ("attention", "scale_by_layer"),
     "attn_softcap": ("attention", "softcap"),
+    "attn_sinks": ("attention", "sinks"),
     "positions": ("positions", "kind"),
     "rope_base": ("positions", "base"),
     "sines_first": ("positions", "halves"),
@@ -65,6 +66,9 @@ SHORT = {
     "never_written": ("writing", "never"),
     "d_ff": ("feed_forward", "d_ff"),
     "activation": ("feed_forward", "activation"),
+    "ff_gain": ("feed_forward", "gain"),
+    "ff_limit": ("feed_forward", "limit"),
+    "ff_shift": ("feed_forward", "shift"),
 }
 _LIKE_ALL = LayerConfig()  # a layer with nothing of its own
 OF_LAYERS = {"window", "window_from", "dense_layers"}  # short for settings of each layer: of those from one on

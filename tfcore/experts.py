@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from tfcore.config import ModelConfig
-from tfcore.feedforward import ACTIVATIONS
+from tfcore.feedforward import activated
 from tfcore.inspection.capture import ActivationRecorder
 from tfcore.linear import Linear
 from tfcore.part_configs import ExpertsConfig
@@ -58,7 +58,7 @@ def mix(
 class Experts(nn.Module):
     """sum over the chosen experts of weight_i * expert_i(x), plus the shared experts' (arXiv:2401.06066, section 3.2).
 
-    Each expert is a feed-forward layer without biases, gated or not as the config says. With a capacity, or where
+    Each expert is a feed-forward layer, gated or not as the config says. With a capacity, or where
     experts choose, what a token gets depends on the tokens it comes with: a batch or a cache changes the result.
     With routing="experts" a causal decoder even looks into the future, as that paper says of its limits: it suits
     encoders. Its weights are the paper's with softmax="before".
@@ -82,18 +82,18 @@ class Experts(nn.Module):
         self.config: ExpertsConfig = config.experts
         d_model, n = config.d_model, config.experts.n_experts
         d_expert = config.expert_size
-        self.activation, self.halves = (
-            ACTIVATIONS[config.feed_forward.activation],
-            2 if config.feed_forward.is_gated else 1,
-        )
+        self.layer, self.halves = config.feed_forward, 2 if config.feed_forward.is_gated else 1
         self.load: Tensor | None = None  # choices of each expert since the last even_out_, where there is a bias
         self.generator: torch.Generator | None = None  # of the noise; None is torch's own, which all threads share
-        self.router = Linear(d_model, n, bias=False)
+        self.router = Linear(d_model, n, bias=config.experts.bias)
         self.up = nn.Parameter(torch.empty(n, self.halves * d_expert, d_model))  # the gate first, then what it gates
         self.down = nn.Parameter(torch.empty(n, d_model, d_expert))
         if not self.up.is_meta:  # as in tfcore.linear
             nn.init.normal_(self.up, std=d_model**-0.5)
             nn.init.normal_(self.down, std=d_expert**-0.5)
+        if config.experts.bias:
+            self.up_bias = nn.Parameter(torch.zeros(n, self.halves * d_expert))
+            self.down_bias = nn.Parameter(torch.zeros(n, d_model))
         if shared := config.experts.n_shared * d_expert:
             self.shared_up = Linear(d_model, self.halves * shared, bias=False)
             self.shared_down = Linear(shared, d_model, bias=False)
@@ -134,8 +134,11 @@ class Experts(nn.Module):
             weights = weights.masked_fill(dropped, 0)
         weights = recorder("mlp.router.weights", weights)  # (batch, seq, choice)
         chosen = None if chosen is None else chosen.flatten(0, 1)
+        nothing = [None] * self.config.n_experts
+        biases = (self.up_bias.unbind(), self.down_bias.unbind()) if self.config.bias else (nothing, nothing)
         experts = [
-            partial(self._feed, up=up, down=down) for up, down in zip(self.up.unbind(), self.down.unbind(), strict=True)
+            partial(self._feed, up=up, down=down, up_bias=up_bias, down_bias=down_bias)
+            for up, down, up_bias, down_bias in zip(self.up.unbind(), self.down.unbind(), *biases, strict=True)
         ]
         y = mix(x.flatten(0, 1), indices.flatten(0, 1), weights.flatten(0, 1), chosen, experts).view_as(x)
         if not self.config.n_shared:
@@ -209,10 +212,11 @@ class Experts(nn.Module):
         x: Float[Tensor, "rows d_model"],
         up: Float[Tensor, "d_up d_model"],
         down: Float[Tensor, "d_model d_expert"],
+        up_bias: Float[Tensor, " d_up"] | None,
+        down_bias: Float[Tensor, " d_model"] | None,
     ) -> Float[Tensor, "rows d_model"]:
         """One expert's output for its tokens."""
-        return F.linear(self._activate(F.linear(x, up)), down)
+        return F.linear(self._activate(F.linear(x, up, up_bias)), down, down_bias)
 
     def _activate(self, h: Float[Tensor, "*batch d_up"]) -> Float[Tensor, "*batch d_expert"]:
-        gate, *gated = h.chunk(self.halves, dim=-1)
-        return self.activation(gate) * gated[0] if gated else self.activation(gate)
+        return activated(self.layer, *h.chunk(self.halves, dim=-1))

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import ActivationRecorder
 from tfcore.linear import Linear
-from tfcore.part_configs import Activation
+from tfcore.part_configs import Activation, FeedForwardConfig
 
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -24,15 +24,32 @@ ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
 }
 
 
+def activated(
+    layer: FeedForwardConfig, gate: Float[Tensor, "*batch d_ff"], linear: Float[Tensor, "*batch d_ff"] | None = None
+) -> Float[Tensor, "*batch d_ff"]:
+    """act(gate), times the ungated half where there is one (arXiv:2002.05202, eq. 6).
+
+    With a limit both are cut off at it, with a gain the activation is gate * sigmoid(gain * gate), and with a shift the
+    product is that with linear + shift (arXiv:2508.10925, section 2.2 and its published code).
+    """
+    if layer.limit is not None:
+        gate = gate.clamp(max=layer.limit)
+        linear = None if linear is None else linear.clamp(-layer.limit, layer.limit)
+    act = ACTIVATIONS[layer.activation]
+    h = act(gate) if layer.gain == 1 else act(layer.gain * gate) / layer.gain
+    if linear is None:
+        return h
+    return h * (linear if layer.shift == 0 else linear + layer.shift)
+
+
 class FeedForward(nn.Module):
     """down(act(up x)), or down(act(gate x) * up x) when gated (arXiv:1706.03762, eq. 2; arXiv:2002.05202, eq. 6)."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.gated = config.feed_forward.is_gated
-        self.activation = ACTIVATIONS[config.feed_forward.activation]
-        d_up = config.ff_size * (2 if self.gated else 1)  # gate and up in one matrix: one product instead of two
-        self.up = Linear(config.d_model, d_up, bias=config.bias)
+        self.config = config.feed_forward
+        halves = 2 if self.config.is_gated else 1  # gate and up in one matrix: one product instead of two
+        self.up = Linear(config.d_model, halves * config.ff_size, bias=config.bias)
         self.down = Linear(config.ff_size, config.d_model, bias=config.bias)
 
     def forward(
@@ -43,10 +60,9 @@ class FeedForward(nn.Module):
     ) -> Float[Tensor, "batch seq d_model"]:
         """The update that the layer adds to the residual stream."""
         h = self.up(x)
-        if self.gated:
+        if self.config.is_gated:
             gate, linear = h.chunk(2, dim=-1)  # each (batch, seq, d_ff)
-            gate, linear = recorder("mlp.pre", gate), recorder("mlp.pre_linear", linear)
-            h = self.activation(gate) * linear
+            h = activated(self.config, recorder("mlp.pre", gate), recorder("mlp.pre_linear", linear))
         else:
-            h = self.activation(recorder("mlp.pre", h))
+            h = activated(self.config, recorder("mlp.pre", h))
         return self.down(recorder("mlp.post", h))

@@ -15,13 +15,13 @@ def initialise(model: nn.Module, config: ModelConfig, seed: int) -> None:
 
     normal: every matrix from N(0, init_std^2). gpt2: the same, and the matrices that write to the residual stream
     divided by sqrt(2 n_layers) (GPT-2 report, section 2.3). xavier: uniform in +-sqrt(6 / (fan_in + fan_out))
-    (Glorot and Bengio 2010, eq. 16), embeddings normal. Biases 0, norm scales 1.
+    (Glorot and Bengio 2010, eq. 16), embeddings normal. Biases and sinks 0, norm scales 1.
     """
     generator = torch.Generator().manual_seed(seed)
     for buffer in model.buffers():
         nn.init.zeros_(buffer)
     for name, parameter in model.named_parameters():
-        if name.endswith("bias"):
+        if name.endswith(("bias", "sinks")):
             nn.init.zeros_(parameter)
         elif parameter.ndim < 2:
             nn.init.ones_(parameter)

@@ -36,6 +36,8 @@ class AttentionConfig:
         qk_norm: normalise queries and keys: those of each head by themselves ("head", arXiv:2010.04245, with RMSNorm
             as in Qwen3), or of all heads together ("width", as in OLMo 2, arXiv:2501.00656, section 3.2).
         qkv_bias, out_bias: whether its matrices have a bias; None means as the model's other linear layers.
+        sinks: each head has a learned score besides those of the keys, which takes its part of the softmax and belongs
+            to no token (arXiv:2508.10925, section 2.2).
 
     Raises:
         ValueError: naming the values that do not fit and what would.
@@ -50,12 +52,13 @@ class AttentionConfig:
     qk_norm: QKNorm | None = None
     qkv_bias: bool | None = None
     out_bias: bool | None = None
+    sinks: bool = False
 
     def __post_init__(self) -> None:
         check_whole(self, n_heads=(1, 1_024))
         check_whole(self, optional=True, n_kv_heads=(1, 1_024), d_head=(1, 65_536))
         check_number(self, optional=True, scale=(1e-6, 1e6), softcap=(1e-3, 1e6))
-        check_flag(self, "scale_by_layer")
+        check_flag(self, "scale_by_layer", "sinks")
         check_choice(self, optional=True, qk_norm=QKNorm)
         check_flag(self, "qkv_bias", "out_bias", optional=True)
         if self.n_heads % self.kv_heads:
@@ -223,6 +226,11 @@ class FeedForwardConfig:
         d_ff: hidden width; None means 4 d_model (8/3 d_model when gated, rounded up to a multiple of 8); 0 leaves the
             feed-forward layers out (attention-only model).
         activation: those that end in "glu" are gated and have a third matrix.
+        gain: of "swiglu" and "silu": x * sigmoid(gain * x), which with 1.702 is nearly GELU (arXiv:1606.08415, section
+            2).
+        limit: of gated ones: what the activation reads is cut off above it, and the ungated half at it to both sides
+            (arXiv:2508.10925, section 2.2 and its published code); None cuts nothing.
+        shift: of gated ones: added to the ungated half; 1 in the same place.
 
     Raises:
         ValueError: naming the values that do not fit and what would.
@@ -230,10 +238,23 @@ class FeedForwardConfig:
 
     d_ff: int | None = None
     activation: Activation = "swiglu"
+    gain: float = 1.0
+    limit: float | None = None
+    shift: float = 0.0
 
     def __post_init__(self) -> None:
         check_whole(self, optional=True, d_ff=(0, 1_048_576))
         check_choice(self, activation=Activation)
+        check_number(self, gain=(1e-3, 1e3), shift=(-1e3, 1e3))
+        check_number(self, optional=True, limit=(1e-3, 1e6))
+        if self.gain != 1 and self.activation not in ("swiglu", "silu"):
+            raise ValueError(f"gain={self.gain} goes with 'swiglu' or 'silu', not {self.activation!r}; leave it 1")
+        for name, without in (("limit", None), ("shift", 0)):
+            if (value := getattr(self, name)) != without and not self.is_gated:
+                raise ValueError(
+                    f"{name}={value} goes with a gated activation ({', '.join(GATED)}), not {self.activation!r}; "
+                    f"leave it {without}"
+                )
 
     @property
     def is_gated(self) -> bool:
@@ -252,6 +273,7 @@ class ExpertsConfig:
         n_shared: experts every token goes through besides, as one of n_shared * d_expert (arXiv:2401.06066, eq. 9).
         shared_gate: what the shared experts write is multiplied with the sigmoid of a linear layer of the token (Qwen's
             mixtures, arXiv:2407.10671, section 2.2.2 and their published code).
+        bias: the router and the experts have biases, the shared experts none.
         routing: "tokens" choose experts, or "experts" choose tokens (arXiv:2202.09368).
         softmax: of the router's scores, "before" or "after" the top_k are taken; after, the weights sum to 1.
         renormalize: with softmax before, divide the weights of the chosen by their sum (the same as after).
@@ -271,6 +293,7 @@ class ExpertsConfig:
     d_expert: int | None = None
     n_shared: int = 0
     shared_gate: bool = False
+    bias: bool = False
     routing: Routing = "tokens"
     softmax: SoftmaxPlace = "after"
     renormalize: bool = False
@@ -286,7 +309,7 @@ class ExpertsConfig:
         check_number(self, noise=(0, 100), balance_loss=(0, 100), z_loss=(0, 100), bias_rate=(0, 10))
         check_number(self, optional=True, capacity_factor=(0.01, 1_000))
         check_choice(self, routing=Routing, softmax=SoftmaxPlace)
-        check_flag(self, "renormalize", "shared_gate")
+        check_flag(self, "renormalize", "shared_gate", "bias")
         if self.shared_gate and not self.n_shared:
             raise ValueError("shared_gate=True goes with shared experts; give n_shared, or leave it False")
         if self.top_k > self.n_experts:

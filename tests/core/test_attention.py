@@ -37,6 +37,18 @@ def test_weights_sum_to_one_and_masked_keys_weigh_exactly_nothing():
     assert pattern.masked_select(~mask).count_nonzero() == 0
 
 
+def test_a_sink_takes_a_part_of_each_row_and_belongs_to_no_key():
+    scores, mask, sinks = torch.randn(2, 3, 5, 7), torch.rand(5, 7) < 0.5, torch.tensor([-2.0, 0.5, 4.0])
+    mask[:, 2] = True
+    pattern = attention_weights(scores, mask, sinks)
+    exponentials = scores.exp() * mask
+    total = exponentials.sum(-1, keepdim=True) + sinks.exp()[:, None, None]
+    assert difference(pattern, exponentials / total) < 1e-6
+    assert difference(1 - pattern.sum(-1), (sinks.exp()[:, None, None] / total)[..., 0]) < 1e-6
+    (alone,) = attention_weights(scores[0, :1], mask, sinks[0])
+    assert difference(alone, pattern[0, 0]) < 1e-6
+
+
 def test_the_functions_leave_their_inputs_alone():
     q, k, scores = torch.randn(2, 4, 6), torch.randn(2, 4, 6), torch.randn(2, 4, 4)
     before = q.clone(), k.clone(), scores.clone()

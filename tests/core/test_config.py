@@ -106,6 +106,18 @@ REFUSED = {
     },
     "parallel=True needs a feed-forward layer beside attention, d_ff=0 leaves none": {"parallel": True, "d_ff": 0},
     "experts of width d_ff=0 would be empty; give d_expert or a larger d_ff": {"experts": ExpertsConfig(), "d_ff": 0},
+    "attention: sinks=1 must be true or false": {"attn_sinks": 1},
+    "feed_forward: gain=2.0 goes with 'swiglu' or 'silu', not 'gelu'; leave it 1": {
+        "ff_gain": 2.0,
+        "activation": "gelu",
+    },
+    "feed_forward: limit=7.0 goes with a gated activation (swiglu, geglu, geglu_tanh, reglu), not 'gelu'; leave it "
+    "None": {"ff_limit": 7.0, "activation": "gelu"},
+    "feed_forward: shift=1 goes with a gated activation (swiglu, geglu, geglu_tanh, reglu), not 'relu'; leave it 0": {
+        "ff_shift": 1,
+        "activation": "relu",
+    },
+    "feed_forward: limit=0 must be between 0.001 and 1,000,000.0, or None": {"ff_limit": 0},
     "positions: scaling goes with positions of kind 'rope', not 'alibi'; leave it None": {
         "rope_scaling": RopeScaling(),
         "positions": "alibi",
@@ -157,7 +169,7 @@ def test_a_part_that_does_not_fit_is_refused(message, make):
 
 
 def test_settings_of_a_part_that_are_not_known_are_named():
-    with pytest.raises(ValueError, match=r"^unknown experts setting n; known are balance_loss, bias_rate"):
+    with pytest.raises(ValueError, match=r"^unknown experts setting n; known are balance_loss, bias, bias_rate"):
         ModelConfig.from_dict(BASE | {"experts": {"n": 4}})
 
 

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from tests.small import config, difference, ids, model
 from tfcore.feedforward import FeedForward
@@ -37,6 +38,29 @@ def test_it_is_its_formula(activation, bias):
     h = x @ layer.up.weight.T + shift
     expected = FORMULAS[activation](h[..., :10], h[..., 10:]) @ layer.down.weight.T + end
     assert difference(layer(x, ActivationRecorder()), expected) < 1e-5
+
+
+CLAMPED = {
+    "limit": ({"ff_limit": 0.5}, lambda g, u: F.silu(g.clamp(max=0.5)) * u.clamp(-0.5, 0.5)),
+    "gain": ({"ff_gain": 1.702}, lambda g, u: g * torch.sigmoid(1.702 * g) * u),
+    "shift": ({"ff_shift": 1.0}, lambda g, u: F.silu(g) * (u + 1)),
+    "gelu cut off": (
+        {"ff_limit": 0.5, "activation": "geglu"},
+        lambda g, u: F.gelu(g.clamp(max=0.5)) * u.clamp(-0.5, 0.5),
+    ),
+    "all": (
+        {"ff_limit": 0.5, "ff_gain": 1.702, "ff_shift": 1.0},
+        lambda g, u: g.clamp(max=0.5) * torch.sigmoid(1.702 * g.clamp(max=0.5)) * (u.clamp(-0.5, 0.5) + 1),
+    ),
+}
+
+
+@pytest.mark.parametrize(("values", "formula"), CLAMPED.values(), ids=list(CLAMPED))
+def test_gates_that_are_cut_off_sharpened_or_shifted(values, formula):
+    layer = FeedForward(config(**{"activation": "swiglu"} | values, d_ff=10))
+    x = torch.randn(2, 5, 24)
+    gate, up = (x @ layer.up.weight.T).chunk(2, -1)
+    assert difference(layer(x, ActivationRecorder()), formula(gate, up) @ layer.down.weight.T) < 1e-5
 
 
 def test_no_width_leaves_the_layer_out():

@@ -43,6 +43,7 @@ SHAPE = {
     "num_key_value_heads": 2,
     "max_position_embeddings": 256,
 }
+EXPERTS_OF_OSS = {"num_local_experts": 5, "num_experts_per_tok": 2, "head_dim": 32, "sliding_window": 5}
 EXPERTS = {"num_experts": 6, "num_experts_per_tok": 3, "moe_intermediate_size": 40}
 LONG = {  # LongRoPE
     "pad_token_id": 0,
@@ -78,6 +79,7 @@ MODELS: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "mixtral": ("llama", hf.MixtralForCausalLM, SHAPE | {"num_local_experts": 5}),
     "qwen2 mixture": ("qwen2moe", hf.Qwen2MoeForCausalLM, SHAPE | EXPERTS | {"shared_expert_intermediate_size": 80}),
     "qwen3 mixture": ("qwen3moe", hf.Qwen3MoeForCausalLM, SHAPE | EXPERTS | {"head_dim": 32, "norm_topk_prob": True}),
+    "gpt-oss": ("gpt-oss", hf.GptOssForCausalLM, SHAPE | EXPERTS_OF_OSS),
     "olmoe": ("olmoe", hf.OlmoeForCausalLM, SHAPE | {"num_experts": 6, "num_experts_per_tok": 3}),
     "phi3": ("phi3", hf.Phi3ForCausalLM, SHAPE | {"pad_token_id": 0}),
     "phi3, long": ("phi3", hf.Phi3ForCausalLM, SHAPE | LONG),
@@ -134,7 +136,7 @@ def write(
         writer.add_head_count_kv(c.num_key_value_heads)
         writer.add_layer_norm_rms_eps(c.rms_norm_eps)
         writer.add_rope_freq_base(c.rope_parameters.get("full_attention", c.rope_parameters)["rope_theta"])
-        if architecture in ("gemma2", "gemma3", "olmo2") and getattr(c, "sliding_window", None):
+        if architecture in ("gemma2", "gemma3", "olmo2", "gpt-oss") and getattr(c, "sliding_window", None):
             writer.add_sliding_window(c.sliding_window)
         if c.rope_parameters.get("rope_type") == "longrope":
             writer.add_rope_dimension_count(2 * len(c.rope_parameters["long_factor"]))
@@ -150,6 +152,11 @@ def write(
             writer.add_expert_used_count(c.num_experts_per_tok)
         if width := getattr(c, "moe_intermediate_size", None):
             writer.add_expert_feed_forward_length(width)
+        if architecture == "gpt-oss":
+            writer.add_expert_feed_forward_length(c.intermediate_size)
+            writer.add_rope_scaling_type(gguf.RopeScalingType.YARN)
+            writer.add_rope_scaling_factor(c.rope_parameters["factor"])
+            writer.add_rope_scaling_orig_ctx_len(c.rope_parameters["original_max_position_embeddings"])
         writer.add_key_length(getattr(c, "head_dim", None) or c.hidden_size // c.num_attention_heads)
     for key, value in more.items():
         add = {str: writer.add_string, bool: writer.add_bool, int: writer.add_uint32, list: writer.add_array}
@@ -174,11 +181,15 @@ def tensors(architecture: str, model: hf.PreTrainedModel) -> dict[str, np.ndarra
     for name, tensor in model.state_dict().items():
         if name == "lm_head.weight" and c.tie_word_embeddings:
             continue
+        if ".experts." in name and architecture == "gpt-oss":  # gate and up in turn, and matrices turned
+            found |= {there: np.ascontiguousarray(part) for there, part in experts_of_oss(name, tensor).items()}
+            continue
         if ".experts." in name:  # of each layer two tensors, and three in the file
             kinds, layer = ("gate", "up") if "gate_up" in name else ("down",), name.split(".")[2]
             for kind, numbers in zip(kinds, tensor.float().chunk(len(kinds), dim=1), strict=True):
                 found[f"blk.{layer}.ffn_{kind}_exps.weight"] = np.ascontiguousarray(numbers.numpy())
             continue
+        name = f"{name}.weight" if name.endswith("sinks") else name
         there = names.get_name(name, try_suffixes=(".weight", ".bias"))
         if there is None:
             raise ValueError(f"the package does not know {name}")
@@ -196,6 +207,15 @@ def tensors(architecture: str, model: hf.PreTrainedModel) -> dict[str, np.ndarra
             numbers = numbers.T
         found[there] = np.ascontiguousarray(numbers)
     return found
+
+
+def experts_of_oss(name: str, tensor: torch.Tensor) -> dict[str, np.ndarray]:
+    """Of the experts of a layer of gpt-oss, (expert, in, out) or biases: names in the file -> numbers."""
+    layer, ending = name.split(".")[2], "bias" if name.endswith("bias") else "weight"
+    numbers = tensor.float().numpy()
+    numbers = numbers.swapaxes(1, 2) if ending == "weight" else numbers
+    parts = {"gate": numbers[:, ::2], "up": numbers[:, 1::2]} if "gate_up" in name else {"down": numbers}
+    return {f"blk.{layer}.ffn_{kind}_exps.{ending}": part for kind, part in parts.items()}
 
 
 def interleaved(numbers: np.ndarray, heads: int) -> np.ndarray:

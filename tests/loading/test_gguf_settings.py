@@ -129,6 +129,19 @@ def test_one_sentence_each(said, sentence, tmp_path):
         tfcore.load(written(tmp_path / "model.gguf", **said))
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "sentence"),
+    [
+        ("attention.sliding_window_pattern", 3, "has windows in other layers than every second"),
+        ("rope.freq_base_swa", 9.0, "rotates in layers with a window otherwise than in others"),
+        ("rope.scaling.yarn_attn_factor", 0.5, "which may change its numbers and cannot be read"),
+    ],
+)
+def test_of_gpt_oss_layers_that_are_otherwise_are_refused(key, value, sentence, tmp_path):
+    with pytest.raises(CheckpointError, match=sentence):
+        tfcore.load(written(tmp_path / "model.gguf", "gpt-oss", **{f"gpt-oss.{key}": value}))
+
+
 def test_gpt2_is_asked_the_same(tmp_path):
     with pytest.raises(CheckpointError, match=r"has gpt2\.rope\.freq_base=1, which may change its numbers"):
         tfcore.load(written(tmp_path / "model.gguf", "gpt2", **{"gpt2.rope.freq_base": 1}))

@@ -48,6 +48,7 @@ PHI = SHAPE | {"hidden_size": 48, "num_key_value_heads": 2, "pad_token_id": 0}
 LONG = {"rope_type": "longrope", "rope_theta": 100.0, "short_factor": [1.0, 1.1], "long_factor": [1.5, 4.0]}
 TOKENS = {f"{name}_token_id": i for i, name in enumerate(("pad", "bos", "eos", "cls", "sep"))}
 MODERN = SHAPE | {"num_hidden_layers": 4, "hidden_size": 48, "local_attention": 4} | TOKENS
+OSS = GROUPED | {"num_local_experts": 5, "num_experts_per_tok": 2, "sliding_window": 4}
 OLMO3 = SHAPE | {"hidden_size": 96, "sliding_window": 4, "layer_types": ["sliding_attention", "full_attention"]}
 
 DECODERS = {
@@ -149,6 +150,20 @@ DECODERS = {
         hf.Olmo3ForCausalLM,
         OLMO3 | {"rope_parameters": {"full_attention": YARN, "sliding_attention": {"rope_theta": 90.0}}},
     ),
+    "gpt-oss": (hf.GptOssForCausalLM, OSS | {"num_hidden_layers": 3}),
+    "gpt-oss, cut off early, own kinds": (
+        hf.GptOssForCausalLM,
+        OSS
+        | {"swiglu_limit": 0.5, "swiglu_alpha": 0.7, "layer_types": ["full_attention", "sliding_attention"]}
+        | {"rope_parameters": OWN_YARN, "head_dim": 16, "num_experts_per_tok": 1, "attention_bias": False},
+    ),
+    "gpt-oss, tied, no window": (
+        hf.GptOssForCausalLM,
+        OSS
+        | {"layer_types": ["full_attention"] * 2, "tie_word_embeddings": True}
+        | {"rope_parameters": {"rope_type": "default", "rope_theta": 50.0}, "num_key_value_heads": 1},
+    ),
+    "gpt-oss, no head": (hf.GptOssModel, OSS | {"head_dim": 4, "num_local_experts": 2}),
     "smollm3": (hf.SmolLM3ForCausalLM, GROUPED | {"num_hidden_layers": 5, "head_dim": 4, "pad_token_id": 0}),
     "smollm3, own layers, windows": (
         hf.SmolLM3ForCausalLM,

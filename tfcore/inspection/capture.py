@@ -22,7 +22,7 @@ _ATTENTION = {
     "k": "batch kv_head key d_head",
     "v": "batch kv_head key d_head",
     "scores": "batch head query key",  # q.k * scale + position bias, before the mask: all finite
-    "pattern": "batch head query key",  # softmax of the masked scores: each row sums to 1
+    "pattern": "batch head query key",  # softmax of the masked scores: rows sum to 1, with learned sinks to less
     "z": "batch head query d_head",
     "result": "batch query head d_model",  # what each head writes; their sum (plus the bias) is attn_out
 }

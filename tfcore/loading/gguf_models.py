@@ -56,6 +56,12 @@ _SHARED = {
     "blk.*.ffn_up_shexp": "layers.*.mlp.shared_expert.up_proj",
     "blk.*.ffn_down_shexp": "layers.*.mlp.shared_expert.down_proj",
 }
+_OSS = {
+    **{there: name for there, name in _MIXTURE.items() if there != "blk.*.ffn_norm"},
+    "blk.*.post_attention_norm": "layers.*.post_attention_layernorm",
+    "blk.*.attn_sinks": "layers.*.self_attn.sinks",
+    "blk.*.ffn_gate_inp": "layers.*.mlp.router",
+}
 _SANDWICH = {
     **_LLAMA,
     "blk.*.ffn_norm": "layers.*.pre_feedforward_layernorm",
@@ -129,6 +135,7 @@ KINDS = {
     "qwen2moe": _Kind("qwen2_moe", _SHARED),
     "qwen3moe": _Kind("qwen3_moe", _MIXTURE),
     "olmoe": _Kind("olmoe", _MIXTURE),
+    "gpt-oss": _Kind("gpt_oss", _OSS),
     "smollm3": _Kind("smollm3", _LLAMA, interleaved=True),
     "phi3": _Kind("phi3", _PHI3, factors=(_FACTORS, _LONG, _SHORT)),
     "gemma": _Kind("gemma", _LLAMA, added=True),
@@ -322,7 +329,7 @@ class GgufWeights:
             yield ours, (name, None)
             return
         shape = self.file.tensors[name].shape
-        if len(shape) != 3 or shape[0] != self._experts:
+        if len(shape) != (3 if ending == "weight" else 2) or shape[0] != self._experts:
             raise self._error(f"has {name[:80]} of the shape {shape}, and {self._experts:,} experts in a layer")
         yield from ((ours.replace("#", str(expert)), (name, expert)) for expert in range(shape[0]))
 
@@ -347,6 +354,7 @@ class GgufWeights:
 
         own = {
             **dict.fromkeys(("qwen2moe", "qwen3moe", "olmoe"), self._mixture),
+            "gpt-oss": self._oss,
             "gpt2": self._gpt2,
             "gptneox": self._neox,
             "phi3": self._phi3,
@@ -425,7 +433,7 @@ class GgufWeights:
 
     def _mixture(self, of: Callable[..., Any]) -> dict[str, Any]:
         """LLaMA with experts. That chosen probabilities are made to add up to 1, the file does not say: llama.cpp does
-        so in Mixtral and in Qwen 3's, alone."""
+        so in Mixtral, in Qwen 3's and in gpt-oss, alone."""
         values, tensors = self._llama(of), self.file.tensors
         matrix = next((one for name, one in tensors.items() if name.endswith("ffn_up_exps.weight")), None)
         if matrix is None or not self._experts:
@@ -436,12 +444,25 @@ class GgufWeights:
         return {
             **values,
             **({"intermediate_size": width, "sliding_window": None} if family in ("mixtral", "olmoe") else {}),
-            "num_local_experts" if family == "mixtral" else "num_experts": of("expert_count"),
+            "num_local_experts" if family in ("mixtral", "gpt_oss") else "num_experts": of("expert_count"),
             "num_experts_per_tok": of("expert_used_count"),
             "moe_intermediate_size": width,
             "shared_expert_intermediate_size": of("expert_shared_feed_forward_length", shared),
-            "norm_topk_prob": family in ("mixtral", "qwen3_moe"),
+            "norm_topk_prob": family in ("mixtral", "qwen3_moe", "gpt_oss"),
             "mlp_only_layers": plain,
+        }
+
+    def _oss(self, of: Callable[..., Any]) -> dict[str, Any]:
+        values = self._mixture(of)
+        if of("attention.sliding_window_pattern", 2) != 2:
+            raise self._error("has windows in other layers than every second, which is not supported")
+        base = values["rope_parameters"]["rope_theta"]
+        if of("rope.freq_base_swa", base) != base:
+            raise self._error("rotates in layers with a window otherwise than in others, which is not supported")
+        return {
+            **values,
+            "intermediate_size": values["moe_intermediate_size"],
+            "sliding_window": of("attention.sliding_window"),
         }
 
     def _query_scale(self, of: Callable[..., Any], largest: int) -> dict[str, Any]:
@@ -517,6 +538,8 @@ class GgufWeights:
         kind = self.file.settings.text(f"{self.file.settings['general.architecture']}.rope.scaling.type", "linear")
         factor = of("rope.scaling.factor", of("rope.scale_linear", 1.0)) or 1.0  # the second is the older name
         scaled = kind != "none" and factor != 1
+        if scaled and kind == "yarn" and self._kind.family == "gpt_oss":
+            return {"rope_theta": base} | self._yarn(of, factor)
         if scaled and kind != "linear":
             raise self._error(f"scales its rotations by {str(kind)[:40]!r}; linear and LLaMA 3.1's can be read")
         if _FACTORS in self.file.tensors:
@@ -524,6 +547,17 @@ class GgufWeights:
                 raise self._error(f"scales its rotations twice: by {_FACTORS}, and all by {factor}")
             return {"rope_theta": base} | self._long_context(d_head, base)
         return {"rope_theta": base} | ({"rope_type": "linear", "factor": factor} if scaled else {})
+
+    def _yarn(self, of: Callable[..., Any], factor: float) -> dict[str, Any]:
+        """YaRN as gpt-oss was trained with it; llama.cpp lets its blend begin and end at whole pairs."""
+        return {
+            "rope_type": "yarn",
+            "factor": factor,
+            "original_max_position_embeddings": of("rope.scaling.original_context_length"),
+            "beta_fast": of("rope.scaling.yarn_beta_fast", 32.0),
+            "beta_slow": of("rope.scaling.yarn_beta_slow", 1.0),
+            "truncate": False,
+        }
 
     def _long_context(self, d_head: int, base: float) -> dict[str, Any]:
         """LLaMA 3.1's scaling, whose factors alone the file has."""

@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from tfcore.files import CheckpointError, check_file, check_values, read_json, size
+from tfcore.loading import mxfp4
 
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 MAX_INDEX_BYTES = 10_000_000  # DeepSeek V3, of 91,991 tensors, has 8.9 million; they are read while all else waits
@@ -69,7 +70,8 @@ def shards(folder: Path) -> dict[str, str] | None:
 
 
 class Weights:
-    """The tensors of a folder. Headers are read at once, numbers when asked for.
+    """The tensors of a folder, of which those in MXFP4 stand for the weight they make up. Headers are read at once,
+    numbers when asked for.
 
     Args:
         folder: with model.safetensors, or an index and its files.
@@ -95,6 +97,7 @@ class Weights:
                     inside.setdefault(file, []).append(name)
                 for file in sorted(inside):
                     self._add(folder / file, inside[file], canonical)
+            self._unpack()
         except BaseException:
             self._open.close()
             raise
@@ -148,6 +151,16 @@ class Weights:
             if own in self._slices:
                 raise CheckpointError(f"{path} holds {name}, of which there is another copy under another name")
             self._slices[own], self._files[own] = file.get_slice(name), path
+
+    def _unpack(self) -> None:
+        """Put one weight in the place of two tensors in MXFP4."""
+        for blocks in [name for name in self._slices if name.endswith(mxfp4.BLOCKS)]:
+            name = blocks.removesuffix(mxfp4.BLOCKS)
+            scales = self._slices.get(f"{name}{mxfp4.SCALES}")
+            weight = None if scales is None else mxfp4.PackedWeight.of(self._slices[blocks], scales)
+            if weight is not None and name not in self._slices:
+                del self._slices[f"{name}{mxfp4.SCALES}"], self._slices[blocks]
+                self._slices[name], self._files[name] = weight, self._files[blocks]
 
 
 def _check_header(path: Path) -> None:

@@ -180,8 +180,10 @@ def _attention(config: ModelConfig, n: int, size: int, kernel: Kernel) -> int:
     product = (heads + 2 * kv_heads) * width  # queries, keys and values in one piece: each keeps all of it alive
     normed = _qk_norms(config, heads, kv_heads, size)
     z = heads * width
-    if config.attention.softcap is not None:  # which the fused kernel does not have; it keeps what it puts out
-        kernel, normed = "explicit", normed + heads * n * size
+    if config.attention.softcap is not None or config.attention.sinks:  # which the fused kernel does not have
+        capped = n if config.attention.softcap is not None else 0  # a soft cap keeps what it puts out
+        sunk = 1 if config.attention.sinks else 0  # the softmax keeps a column more
+        kernel, normed = "explicit", normed + heads * (capped + sunk) * size
     if kernel == "explicit":  # scaled queries, and keys and values written out for every head
         product = product if config.attention.qk_norm else 0
         return n * (size * (product + 3 * heads * width + z + heads * n) + normed)
@@ -220,10 +222,14 @@ def _position_bias(config: ModelConfig, layer: Layer, n: int, size: int, kernel:
 
 
 def _feed_forward(config: ModelConfig, d_ff: int) -> int:
-    """Numbers per token: before and after the activation; ReLU needs only the latter, a gate both factors besides."""
-    if config.feed_forward.is_gated:
-        return 4 * d_ff
-    return d_ff if config.feed_forward.activation == "relu" else 2 * d_ff
+    """Numbers per token: before and after the activation; ReLU needs only the latter, a gate both factors besides.
+    Where either half is changed before, what it was is kept too."""
+    layer = config.feed_forward
+    cut, gained, shifted = layer.limit is not None, layer.gain != 1, layer.shift != 0
+    if layer.is_gated:
+        halves = 0 if gained and shifted and not cut else 2
+        return (halves + (cut or gained) + (cut or shifted) + 2) * d_ff
+    return d_ff if layer.activation == "relu" else 2 * d_ff
 
 
 def _mixture(config: ModelConfig, size: int) -> int:

@@ -103,6 +103,14 @@ def feed_forward_weights(config: ModelConfig, d_ff: int) -> int:
     return (3 if config.feed_forward.is_gated else 2) * config.d_model * d_ff
 
 
+def expert_parameters(config: ModelConfig) -> int:
+    """Weights of one routed expert, with its biases where it has some; 0 where there are no experts."""
+    if (experts := config.experts) is None:
+        return 0
+    biases = (2 if config.feed_forward.is_gated else 1) * config.expert_size + config.d_model if experts.bias else 0
+    return feed_forward_weights(config, config.expert_size) + biases
+
+
 def rule_of_thumb(config: ModelConfig) -> int:
     """12 N d^2 + V d: per block 4 d^2 for attention and 8 d^2 for a feed-forward layer of 4 d, and one table of
     embeddings (arXiv:2001.08361, table 1, and the table). It knows no GQA, no gates, no experts, no norms."""
@@ -132,8 +140,8 @@ def _block(config: ModelConfig, layer: Layer) -> dict[str, int]:
         counts["feed-forward"] = feed_forward_weights(config, config.ff_size) + biases
     if layer.mixture and (experts := config.experts) is not None:
         size = config.expert_size
-        counts["router"] = config.d_model * experts.n_experts
-        counts["experts"] = experts.n_experts * feed_forward_weights(config, size)
+        counts["router"] = (config.d_model + experts.bias) * experts.n_experts
+        counts["experts"] = experts.n_experts * expert_parameters(config)
         if experts.n_shared:
             gate = config.d_model if experts.shared_gate else 0
             counts["shared experts"] = feed_forward_weights(config, experts.n_shared * size) + gate
@@ -142,10 +150,11 @@ def _block(config: ModelConfig, layer: Layer) -> dict[str, int]:
 
 
 def _attention(config: ModelConfig) -> int:
-    """W_Q, W_K, W_V and W_O with their biases."""
+    """W_Q, W_K, W_V and W_O with their biases, and the sinks of the heads."""
     d_q, d_kv = config.attention.n_heads * config.head_size, config.attention.kv_heads * config.head_size
     weights = config.d_model * (d_q + 2 * d_kv) + d_q * config.d_model
-    return weights + (d_q + 2 * d_kv) * config.has_qkv_bias + config.d_model * config.has_out_bias
+    sinks = config.attention.n_heads if config.attention.sinks else 0
+    return weights + (d_q + 2 * d_kv) * config.has_qkv_bias + config.d_model * config.has_out_bias + sinks
 
 
 def _norm(config: ModelConfig) -> int:

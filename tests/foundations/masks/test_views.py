@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from tests import small
 from tests.nightly import nightly
@@ -71,8 +72,22 @@ def test_each_map_has_a_sentence_of_its_own():
     assert str(largest_score(scores, allowed, ["a", " b"])) == said
     assert str(largest_score(-scores, allowed, ["a", " b"])).endswith("of '·b' for '·b', which this mask allows.")
     assert str(blocked_scores(allowed)) == "1 of 4 become minus infinity; the others stay as they are."
-    assert str(grown_weights(weights, allowed)) == (
+    assert str(grown_weights(weights, weights * allowed / (weights * allowed).sum(-1, keepdims=True), allowed)) == (
         "blocked ones are exactly 0, and the rest of a row grows to a sum of 1: 2.5 times in the median row."
+    )
+
+
+def test_with_learned_sinks_weights_grow_with_the_part_of_the_sink():
+    model, mask = small.model(attn_sinks=True), MaskConfig(kind="window", window=2)
+    found = masked_attention(model, [3, 1, 4, 1, 5], mask)
+    every = build(MaskConfig(kind="bidirectional"), 5)
+    recorded = model(torch.tensor([[3, 1, 4, 1, 5]]), capture="*pattern", mask=every).activations
+    np.testing.assert_allclose(found.unmasked[0], recorded["blocks.0.attn.pattern"][0].cpu(), atol=1e-5)
+    said = grown_weights(found.unmasked[0, 2], found.masked[0, 2], found.allowed)
+    growth = np.median((found.masked[0, 2] / found.unmasked[0, 2]).max(-1))
+    assert str(said) == (
+        "blocked ones are exactly 0, and the rest of a row grows, with the part of the learned sink, to a sum of 1: "
+        f"{growth:.2g} times in the median row."
     )
 
 
@@ -116,7 +131,7 @@ def test_the_maps_are_those_of_the_head_under_the_mask():
             "Scores before the mask": largest_score(result.scores[1, 4], ~blocked, tokens.tokens),
             "Scores after the mask": blocked_scores(~blocked),
             "Weights before the mask": blocked_weight(share, "sliding window"),
-            "Weights after the mask": grown_weights(result.unmasked[1, 4], ~blocked),
+            "Weights after the mask": grown_weights(result.unmasked[1, 4], result.masked[1, 4], ~blocked),
         }[shown.key]
         assert shown.alt == f"{what} of layer 1, head 4 {when}: {said}"
         assert shown.caption == f"{shown.key}, (query, key) = ({n}, {n}): {said}"

@@ -46,6 +46,19 @@ def test_tiles_give_torchs_attention(tiling, size):
     assert torch.allclose(tiled_attention(head, tiling)[0].double(), theirs, atol=1e-5 * max(1, size))
 
 
+@settings(max_examples=15)
+@given(tiling=tilings, sink=st.floats(-5, 20))
+def test_a_learned_sink_is_where_the_state_begins(tiling, sink):
+    head = replace(vectors(tiling.n), sink=torch.tensor(sink)).double()
+    weights, output = head.naive(tiling.causal)
+    assert float(weights.sum(1).max()) < 1
+    assert torch.allclose(tiled_attention(head, tiling)[0], output, atol=1e-12)
+    run = follow(replace(vectors(tiling.n), sink=torch.tensor(sink)), tiling, tiling.n - 1)
+    assert (run.steps[0].old_m, run.steps[0].old_l) == (pytest.approx(sink), 1)
+    above = max(step.tile_m for step in run.steps) <= run.steps[0].old_m
+    assert (str(say.rescaling(run)) == "For this query no tile beats the learned sink: the factor stays 1.") == above
+
+
 @given(tiling=tilings)
 def test_tiles_cover_every_visible_pair_once_and_leave_out_only_hidden_ones(tiling):
     seen = np.zeros((tiling.n, tiling.n), dtype=int)

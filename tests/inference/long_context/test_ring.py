@@ -1,5 +1,7 @@
 """Ring attention: every block meets every query once, the result is the whole attention, the work is what it is."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -35,6 +37,16 @@ def test_the_ring_gives_torchs_attention(n, devices, layout, causal, size):
     q, k, v = (x[None, None] for x in (head.q, head.k, head.v))
     theirs = F.scaled_dot_product_attention(q, k, v, is_causal=causal, scale=1.0)[0, 0]
     assert torch.allclose(ring_attention(head, devices, layout, causal)[0], theirs, atol=1e-11)
+
+
+def test_a_learned_sink_is_in_the_state_from_the_start():
+    head = replace(vectors(9), sink=torch.tensor(1.5))
+    weights, output = head.naive(causal=True)
+    run = follow_ring(head, 3, "contiguous", True, 8)
+    assert torch.allclose(ring_attention(head, 3, "contiguous", True)[0], output, atol=1e-6)
+    first = weights[:3, :3].sum() + weights[3:6, 3:6].sum() + weights[6:, 6:].sum() + (1 - weights.sum(1)).sum()
+    assert run.missing[0] == pytest.approx(1 - float(first) / 9, abs=1e-6)
+    assert run.missing[-1] == pytest.approx(0, abs=1e-6)
 
 
 @given(n=st.integers(1, 30), devices=st.integers(1, 8), layout=st.sampled_from(LAYOUTS))

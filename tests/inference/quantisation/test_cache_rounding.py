@@ -42,6 +42,17 @@ def test_a_large_channel_is_no_loss_with_a_scale_by_channel():
     assert error["token"] > 2 * error["channel"]
 
 
+@pytest.mark.parametrize("values", [{"attn_softcap": 2.0}, {"attn_sinks": True}], ids=str)
+def test_of_a_cache_that_is_not_rounded_nothing_moves(values):
+    """8 bits leave keys and values nearly as they are, under a soft cap and with a learned sink too."""
+    read = text_vectors(model(**values), IDS, [0, 1])
+    effect = cache_effect(read, 1, 2, CacheScheme(bits=8, keys="channel", values="token"))
+    assert 0 <= effect.moved < 0.01
+    assert effect.output_error < 0.02
+    recorded = model(**values)(torch.tensor([IDS]), capture="*pattern").activations["blocks.1.attn.pattern"][0, 2]
+    assert effect.before == pytest.approx(recorded.cpu().numpy(), abs=1e-5)
+
+
 def test_edits_round_keys_after_their_rotation_and_values():
     """The same pass with keys and values replaced by rounded ones, layer by layer."""
     of, scheme = model(), CacheScheme(bits=3, keys="channel", values="token")

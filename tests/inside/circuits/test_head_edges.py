@@ -31,6 +31,7 @@ WIRINGS = {
     "parallel": {"parallel": True},
     "attention alone": small.WIRINGS["attention alone"],
     "ALiBi, window": {"positions": "alibi", "window": 4},
+    "sinks": {"attn_sinks": True, "window": 4},
     "QK-norm": {"qk_norm": True, "positions": "rope"},
 }
 named = pytest.mark.parametrize("baseline", BASELINES, ids=["zero", "mean", "another text"])

@@ -37,6 +37,8 @@ MODELS = {
     "like OLMo 2": {"norm_placement": "after", "qk_norm": "width"},
     "like Pythia": {"norm": "layernorm", "parallel": True, "shared_norm": False, "rotated": 2, "bias": True},
     "some rotated": {"layers": (LayerConfig(), LayerConfig(positions=PositionsConfig(kind="none")))},
+    "like gpt-oss": small.WIRINGS["like gpt-oss"],
+    "gates cut off": {"ff_limit": 1.0, "ff_shift": 1.0, "attn_sinks": True},
     "experts": {"experts": ExpertsConfig(n_experts=4, top_k=2, n_shared=1)},
     "encoder": {
         "architecture": "encoder",
@@ -87,7 +89,8 @@ def test_what_capture_does_not_name_is_what_the_model_computes(model):
     if c.positions.kind not in ("alibi", "relative"):
         close(t["capped"], t["attn.scores"])
     close(t["products"] * c.scale_of(1), t["scaled"])
-    close(attention_weights(t["attn.scores"], t["allowed"]), t["attn.pattern"])
+    sinks = torch.zeros(c.attention.n_heads) if c.attention.sinks else None  # as those of a model start
+    close(attention_weights(t["attn.scores"], t["allowed"], sinks), t["attn.pattern"])
     group = c.attention.n_heads // c.attention.kv_heads
     close(weighted_values(t["attn.pattern"], t["attn.v"].repeat_interleave(group, 0)), t["attn.z"])
     if not c.attention.qk_norm:

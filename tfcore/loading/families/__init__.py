@@ -9,6 +9,7 @@ from tfcore.loading.families.config_values import ConfigValues, Tensors, short
 from tfcore.loading.families.gemma import GEMMA, GEMMA2, GEMMA3
 from tfcore.loading.families.gpt2 import GPT2
 from tfcore.loading.families.gpt_neox import GPT_NEOX
+from tfcore.loading.families.gpt_oss import GPT_OSS
 from tfcore.loading.families.llama import LLAMA, MISTRAL, QWEN2, QWEN3, SMOLLM3
 from tfcore.loading.families.mapping import Family
 from tfcore.loading.families.marian import MARIAN
@@ -33,6 +34,7 @@ FAMILIES: dict[str, Family] = {
     "gemma3_text": GEMMA3,
     "phi3": PHI3,
     "gpt_neox": GPT_NEOX,
+    "gpt_oss": GPT_OSS,
     "olmo2": OLMO2,
     "olmo3": OLMO3,
     "olmoe": OLMOE,
@@ -72,7 +74,7 @@ def family_of(values: Mapping[str, object]) -> Family:
         raise ValueError(f"model_type={short(kind)} is not supported; supported: {', '.join(FAMILIES)}")
     family = FAMILIES[kind]
     for name in UNSUPPORTED:
-        if value := values.get(name):
+        if (value := values.get(name)) and not _is_read(family, name, value):
             raise ValueError(f"{name}={short(value)} is not supported; supported: no such field")
     settings = ConfigValues(values)
     for name, without_effect in OF_OTHERS.items():
@@ -84,6 +86,12 @@ def family_of(values: Mapping[str, object]) -> Family:
             f"architectures={short(classes)} is not supported; supported: {', '.join(family.architectures)}"
         )
     return family
+
+
+def _is_read(family: Family, name: str, value: object) -> bool:
+    """Whether a field says how tensors are stored, in a way that this family's are read."""
+    method = value.get("quant_method") if name == "quantization_config" and isinstance(value, Mapping) else None
+    return method is not None and method == family.quantised
 
 
 def config_of(family: Family, values: Mapping[str, object], tensors: Tensors) -> ModelConfig:

@@ -21,12 +21,14 @@ class WeightSource:
     Args:
         names: of theirs, `*` being the number of the layer. Several lie one below the other in ours, as q, k and v
             do in a joint projection; with `#`, there is one for each expert.
-        transposed: theirs are (in, out), ours (out, in).
+        transposed: theirs are (in, out), ours (out, in); of every expert, where their tensor has them all.
         offset: is added to theirs.
         by_head: their rows are query, key and value of the first head, then those of the second; ours all queries,
             then all keys, then all values.
         skipped: how many of their first rows are none of ours.
         as_row: theirs is a matrix of one row, ours that row.
+        in_turn: their rows of each expert are gate and up of the first unit, then those of the second; ours all gates,
+            then all others.
     """
 
     names: tuple[str, ...]
@@ -35,6 +37,7 @@ class WeightSource:
     by_head: bool = False
     skipped: int = 0
     as_row: bool = False
+    in_turn: bool = False
 
 
 def of(*names: str, **how: Any) -> tuple[WeightSource, ...]:
@@ -57,6 +60,7 @@ class Family:
         ignored: pattern of tensors that say nothing, such as stored masks.
         checked: pattern of tensors that `config` looks at, and that say what the settings say.
         defaults, aliases: see ConfigValues.
+        quantised: the quant_method of files whose tensors are read.
     """
 
     title: str
@@ -70,6 +74,7 @@ class Family:
     checked: str = r"(?!)"
     defaults: Mapping[str, object] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
+    quantised: str | None = None
 
     def canonical(self, name: str) -> str | None:
         """The name that the table uses; None for a tensor that says nothing."""
@@ -96,7 +101,7 @@ class Piece:
         shape: that theirs must have.
         first, last: rows of ours that it fills, the last not included.
         expert: whose rows they are; None where there are no experts.
-        transposed, offset, skipped, as_row: see WeightSource.
+        transposed, offset, skipped, as_row, in_turn: see WeightSource.
         by_head: of how many heads their rows are, one head after the other; 0 where they are in our order.
     """
 
@@ -110,6 +115,7 @@ class Piece:
     by_head: int = 0
     skipped: int = 0
     as_row: bool = False
+    in_turn: bool = False
 
     @property
     def place(self) -> tuple[int | slice, ...]:
@@ -122,7 +128,9 @@ class Piece:
         tensor = tensor[0] if self.as_row else tensor[self.skipped :]
         if self.by_head:
             tensor = tensor.unflatten(0, (self.by_head, 3, -1)).transpose(0, 1).flatten(0, 2)
-        tensor = tensor.T if self.transposed else tensor
+        tensor = tensor.mT if self.transposed else tensor
+        if self.in_turn:
+            tensor = tensor.unflatten(1, (-1, 2)).transpose(1, 2).flatten(1, 2)
         return tensor if self.offset == 0 else tensor.float() + self.offset
 
 
@@ -204,13 +212,12 @@ def _pieces(source: WeightSource, shape: Shape, config: ModelConfig) -> Iterator
             transposed = source.transposed and len(inner) > 1
             name = part if expert is None else part.replace("#", str(expert))
             asked = (n + source.skipped, *inner[1:])
-            shown = asked[::-1] if transposed else (1, *asked) if source.as_row else asked
+            turned = (*asked[:-2], asked[-1], asked[-2]) if transposed else asked
+            shown = (1, *asked) if source.as_row else turned
             heads = config.attention.n_heads if source.by_head else 0
-            end = start + n
-            yield Piece(
-                name, shown, start, end, expert, transposed, source.offset, heads, source.skipped, source.as_row
-            )
-            start = end
+            how = transposed, source.offset, heads, source.skipped, source.as_row, source.in_turn
+            yield Piece(name, shown, start, start + n, expert, *how)
+            start += n
 
 
 def _rows(total: int, n: int, config: ModelConfig) -> list[int]:

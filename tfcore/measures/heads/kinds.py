@@ -14,6 +14,8 @@ from tfcore.model import Transformer
 KINDS = ("previous token", "next token", "first token", "self", "duplicate", "induction", "local", "broad")
 CROSS_KINDS = ("same place", "first token", "last token", "local", "broad")
 THRESHOLD = 0.4  # a definite behaviour names the head from this mean weight on
+LEAST = 1e-6  # weight that must be left in a row; less is rounding
+WHOLE = 0.999  # a row that sums to less, but to something, has a learned sink
 NEAR = 5  # "local": the keys at most this many tokens away
 SMALL_VOCABULARY = 8_192  # up to which the logits of 8 rows of random tokens fit into memory
 Place = tuple[int, int]  # layer, head
@@ -31,6 +33,7 @@ class HeadScores:
             Only tokens that the query may see count. broad: entropy of the weights over its largest possible value.
             Of cross-attention: same place: the token as far along its text as the query is along its own;
             first token, last token; local: the 5 tokens to either side of the same place; broad.
+            Where learned sinks take a part of the weight, entropy and distance are of what falls on tokens.
         kind: the name that fits best. Induction, if the head does that on repeated random tokens, where nothing else
             can be copied; else the largest definite score if it is at least 0.4; else local or broad.
         score: what belongs to kind: the weight in that test for induction heads, for others the score on the text.
@@ -51,7 +54,7 @@ def score_heads(patterns: Float[ndarray, "layer head query key"], ids: Int[ndarr
     """Scores of every head from its attention pattern on one text.
 
     Args:
-        patterns: attention weights, rows summing to 1, queries and keys the same tokens.
+        patterns: attention weights, rows summing to 1 (to less with learned sinks), queries and keys the same tokens.
         ids: the token ids, which tell what is a repetition.
 
     Query 0 of a causal pattern can only see itself and is left out everywhere.
@@ -126,13 +129,22 @@ def _scored(patterns: ndarray, target: dict[str, ndarray], place: ndarray) -> He
         one = layer[None]
         for kind, where in target.items():
             columns[kind].append(mean_weight(one, where))
-        bits = -(one * np.log2(np.maximum(one, 1e-12))).sum(-1)  # (1, head, query)
+        shares = _on_tokens(one)
+        bits = -(shares * np.log2(np.maximum(shares, 1e-12))).sum(-1)  # (1, head, query)
         columns["broad"].append(_mean(bits / np.log2(visible)))
         columns["entropy"].append(_mean(bits))
-        columns["distance"].append(_mean((one * away).sum(-1)))
+        columns["distance"].append(_mean((shares * away).sum(-1)))
     scores = {kind: np.concatenate(rows) for kind, rows in columns.items()}
     entropy, distance = scores.pop("entropy"), scores.pop("distance")
     return HeadScores(scores, *_name(scores), entropy, distance)
+
+
+def _on_tokens(patterns: ndarray) -> ndarray:
+    """Weights divided by their sum in each row, where learned sinks take the rest; otherwise as they are."""
+    total = patterns.sum(-1, keepdims=True)
+    if not ((total > LEAST) & (total < WHOLE)).any():
+        return patterns
+    return np.divide(patterns, total, out=np.zeros_like(patterns), where=total > LEAST)
 
 
 def _mean(values: Float[ndarray, "layer head query"]) -> Float[ndarray, "layer head"]:

@@ -26,7 +26,7 @@ class AttentionMaps:
 
     Args:
         ids: the token ids looked at (keys).
-        patterns: attention weights, each row sums to 1.
+        patterns: attention weights; each row sums to 1, or to less where heads have learned sinks.
         heads: the scores of every head on this text.
     """
 

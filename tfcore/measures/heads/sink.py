@@ -10,10 +10,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
-from tfcore.measures.heads.kinds import HeadScores, score_cross, score_heads
+from tfcore.measures.heads.kinds import LEAST, HeadScores, score_cross, score_heads
 from tfcore.tokenizers.tokenizer import Tokenizer
-
-LEAST = 1e-6  # weight that must be left in a row; less is rounding
 
 
 def sink_tokens(tokenizer: Tokenizer, ids: Sequence[int], around: bool) -> Bool[ndarray, " key"]:

@@ -20,9 +20,11 @@ from tfcore.measures.heads.maps import attention_maps
 from tfcore.measures.heads.part_texts import longest_text, parts
 from tfcore.measures.translation import source_ids, written
 from tfcore.part_configs import AttentionConfig, FeedForwardConfig
+from tfcore.tokenizers.tokenizer import NamedTokenizer
 from tfcore.views.foundations.heads.measure.attention_maps import (
     MapRange,
     head_mean,
+    map_findings,
     map_range,
     map_table,
     overlap,
@@ -30,8 +32,10 @@ from tfcore.views.foundations.heads.measure.attention_maps import (
     pool_keys,
     read_attention,
     rollout,
+    sinks,
     strongest_key,
     token_table,
+    without_sink,
 )
 
 
@@ -86,6 +90,35 @@ def test_rollout_is_the_product_of_half_attention_half_residual():
     np.testing.assert_allclose(rollout(patterns), [first, second @ first], atol=1e-6)
     np.testing.assert_allclose(rollout(patterns).sum(-1), 1, atol=1e-5)
     np.testing.assert_allclose(head_mean(patterns)[1], patterns[1].mean(0))
+
+
+def test_learned_sinks_are_said_and_rows_are_not_called_whole():
+    tokenizer = NamedTokenizer([f"w{i}" for i in range(61)])
+    with_sinks = model(attn_sinks=True)
+    for block in with_sinks.decoder.blocks:
+        block.attn.sinks += torch.linspace(-1, 2, 6)
+    text = "w3 w1 w4 w1 w5"
+    read = read_attention(with_sinks, tokenizer, text)
+    taken = 1 - read.maps.patterns[1, 4].sum(-1)
+    assert 0.05 < taken.mean() < 0.95
+    said = f"{taken.mean():.0%} of the weight of head 1.4 goes to a learned sink, which is no token; a row sums to what"
+    assert [str(one) for one in sinks(read, 1, 4)] == [f"{said} it leaves."]
+    assert str(map_findings(read, read.maps.patterns[1, 4], 2, None, 40)[1]) == (
+        "Shape (query, key) = (5, 5); a row sums to 1 less what learned sinks take."
+    )
+    np.testing.assert_allclose(rollout(read.maps.patterns).sum(-1), 1, atol=1e-5)
+    hidden = without_sink(read)
+    np.testing.assert_allclose(hidden.maps.patterns[:, :, 1:].sum(-1), 1, atol=1e-5)
+    first, learned = sinks(hidden, 1)
+    assert str(first).startswith("Hidden: 'w3' (0), with ")
+    assert str(learned) == (
+        f"{1 - read.maps.patterns[1].sum(-1).mean():.0%} of the weight of the heads of layer 1 goes to a learned sink, "
+        "which is no token, and is left out of these rows."
+    )
+    assert str(map_findings(hidden, hidden.maps.patterns[1, 4], 2, None, 40)[1]).endswith("each row sums to 1.")
+    plain = read_attention(model(), tokenizer, text)
+    assert sinks(plain) == ()
+    assert str(map_findings(plain, plain.maps.patterns[1, 4], 2, None, 40)[1]).endswith("each row sums to 1.")
 
 
 def test_overlap_is_one_for_equal_maps_and_zero_for_disjoint_ones():

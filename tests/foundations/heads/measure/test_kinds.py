@@ -131,6 +131,17 @@ def test_distance_and_entropy_are_in_tokens_and_bits():
     assert uniform.distance[0, 0] == pytest.approx(np.mean(np.arange(1, 40) / 2), rel=1e-5)
 
 
+def test_with_learned_sinks_distance_and_entropy_are_of_what_falls_on_tokens():
+    whole = attention_maps(model(), [3, 1, 4, 1, 5]).patterns
+    left = np.linspace(0.1, 0.9, 5, dtype=np.float32)[:, None]
+    one, other = (score_heads(patterns, np.array([3, 1, 4, 1, 5])) for patterns in (whole, whole * left))
+    np.testing.assert_allclose(other.entropy, one.entropy, atol=1e-4)
+    np.testing.assert_allclose(other.distance, one.distance, atol=1e-4)
+    np.testing.assert_allclose(other.scores["broad"], one.scores["broad"], atol=1e-4)
+    taken = (whole * left)[:, :, 1:, 0].mean(-1)
+    np.testing.assert_allclose(other.scores["first token"], taken, atol=1e-6)
+
+
 def test_scores_stay_between_zero_and_one_and_one_token_has_none():
     found = score_heads(random_patterns(2, 3, 25), np.zeros(25, dtype=np.int64))
     assert all(0 <= scores.min() <= scores.max() <= 1 + 1e-5 for scores in found.scores.values())

@@ -40,6 +40,7 @@ KINDS = {
     "alibi": {"positions": "alibi"},
     "relative": {"positions": "relative"},
     "attention alone": {"d_ff": 0},
+    "like gpt-oss": small.WIRINGS["like gpt-oss"],
     "experts": {"experts": ExpertsConfig(n_experts=4, top_k=2)},
     "a norm after the embeddings": {"embed_norm": True, "positions": "learned", "bias": True},
     "like BERT": {

@@ -52,7 +52,7 @@ PAGES = {
 DENSE = ("gpt2", "llama", "gemma2", "gemma3", "pythia", "olmo2", "phi3", "smollm3")
 ENCODERS = ("bert", "roberta", "modernbert")
 BOTH = ("t5", "bart", "marian")
-MIXTURES = ("mixtral", "qwen3 mixture", "qwen2 mixture")
+MIXTURES = ("mixtral", "gpt-oss", "qwen3 mixture", "qwen2 mixture")
 NO_EXPERTS = dict.fromkeys(DENSE, "it has no experts") | dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder")
 INSTEAD = (
     {  # where a page shows another model, and what it says

@@ -115,12 +115,12 @@ def scan_of(model: Source) -> ExpertScan | None:
 def formula(model: Source) -> str:
     """The output of a layer with experts, LaTeX: weights that sum to 1 as in Mixtral, or probabilities as they are."""
     experts = _experts(model)
-    biased = " + b" if experts.bias_rate else ""
+    biased, own = " + b" if experts.bias_rate else "", " + b_r" if experts.bias else ""
     shared = r" + \sum_j E^{\mathrm{shared}}_j(x)" if experts.n_shared else ""
     whole = experts.softmax == "after" or experts.renormalize
     weight = r"\frac{p_i}{\sum_{j \in T} p_j}" if whole else "p_i"
     return (
-        rf"p = \mathrm{{softmax}}(W_r x), \quad T = \mathrm{{top}}_k(p{biased}), \quad "
+        rf"p = \mathrm{{softmax}}(W_r x{own}), \quad T = \mathrm{{top}}_k(p{biased}), \quad "
         rf"y = \sum_{{i \in T}} w_i\, E_i(x){shared}, \quad w_i = {weight}"
     )
 

@@ -36,6 +36,7 @@ from tfcore.views.foundations.heads.measure.attention_maps import (
     pool,
     pool_keys,
     rollout,
+    sinks,
     some_heads,
     strongest_key,
     token_table,
@@ -64,6 +65,8 @@ def head_map(reading: Reading, order: Order, layer: int, head: int) -> View:
     strongest = say.strongest_heads(ranking, read.queries, read.keys, order.query, order.key)
     by_kind, on = order.by == KIND, kinds_rest_on(reading)
     first = "" if on == "this text" else " without their first token"
+    left_out = read.learned_sink is not None and (first or read.hides_sink)
+    without = " What learned sinks take is left out." if left_out else ""
     if by_kind:
         chart = kind_map(known.kind, known.score, (layer, head))
     else:
@@ -75,7 +78,7 @@ def head_map(reading: Reading, order: Order, layer: int, head: int) -> View:
         chart=chart,
         described=say.kinds_of_heads(known) if by_kind else None,
         findings=() if by_kind else (strongest,),
-        note=f"Measured on {on}{first}; induction on repeated random tokens." if by_kind else "",
+        note=f"Measured on {on}{first}; induction on repeated random tokens.{without}" if by_kind else "",
         table=lambda: head_table(attention(reading).maps.heads, known),
         formula=r"A = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}} + \text{mask}\right)",
         papers="Vaswani et al. 2017, arXiv:1706.03762, equation 1. Rollout: arXiv:2005.00928, section 3.",
@@ -106,7 +109,7 @@ def mosaic(reading: Reading, order: Order, layer: int, head: int, log: bool = Fa
     layers = sorted({layer for layer, _ in places})
     some = f" Shown are {len(places)} of {known.kind.size} heads" if len(places) < known.kind.size else ""
     where = f", of layers {layers[0]} to {layers[-1]}." if some and len(layers) > 1 else "." if some else ""
-    hidden = f" {hidden_sink(read)}" if read.hides_sink else ""
+    hidden = "".join(f" {one}" for one in sinks(read))
     full = "darker is more weight, by its logarithm from 0.001 to 1" if log else "full colour is weight 1"
     height = maps.mosaic_height(len(places), columns)
     small = tile_maps(reading, places)
@@ -168,7 +171,7 @@ def head(
     """
     read = attention(reading)
     kind = say.head_kind(kinds(reading), layer, head, kinds_rest_on(reading))
-    hidden = (hidden_sink(read, layer, head),) if read.hides_sink else ()
+    hidden = sinks(read, layer, head)
     title = str(kind).removesuffix(".")
     return _one_map(read, map_of_head(reading, layer, head), title, hidden, token, form, window, log)
 
@@ -180,7 +183,7 @@ def layer_mean(
     """The mean of all heads of a layer. See head."""
     read = attention(reading)
     patterns = read.maps.patterns[layer]
-    hidden = (hidden_sink(read, layer),) if read.hides_sink else ()
+    hidden = sinks(read, layer)
     title = f"Layer {layer}: mean of {len(patterns)} heads"
     return _one_map(read, patterns.mean(0), title, hidden, token, form, window, log)
 
@@ -192,7 +195,9 @@ def rolled_out(
     """Attention rollout: layers multiplied, half of each being the residual connection (arXiv:2005.00928). See head."""
     read = attention(reading)
     *_, rolled = rollout(read.maps.patterns[: layer + 1])
-    hidden = (hidden_sink(read),) if read.hides_sink else ()
+    hidden: tuple[Finding, ...] = (hidden_sink(read),) if read.hides_sink else ()
+    if read.learned_sink is not None:
+        hidden += (say.rollout_without_sinks(),)
     unseen = read.sink if read.hides_sink else np.zeros_like(read.sink)
     on_first = say.rollout_on_first(rolled, token, read.queries, unseen, layer + 1)
     title = f"Layers 0 to {layer}, multiplied: rollout"

@@ -159,6 +159,11 @@ def rollout_on_first(
     return RolloutOnFirst(tokens[query], tokens[first], first, float(rolled[query, first]), layers)
 
 
+def rollout_without_sinks() -> Statement:
+    """What a rollout makes of the weight on learned sinks."""
+    return state("rollout without sinks", "What learned sinks take moves no token: each row is divided by its sum.")
+
+
 # ---- two heads side by side ----
 
 
@@ -361,6 +366,7 @@ class SplitMaps(Finding):
     d_head: int
     trained_heads: int
     largest: float
+    without_sinks: bool = False
 
     @property
     def drawn(self) -> int:
@@ -378,13 +384,14 @@ class SplitMaps(Finding):
         return (
             f"softmax(q kᵀ / √{self.d_head}) of layer {self.layer}, cut into {self.n_heads}: {self.trained}. The same "
             f"queries and keys every time; the largest weight of a query token is {self.largest:.2f} on average."
+            + (" The learned sinks of its own heads are left out." if self.without_sinks else "")
             + (f" Drawn: the first {self.drawn}." if self.drawn < self.n_heads else "")
         )
 
 
 def split_maps(split: HeadSplit) -> SplitMaps:
     """Describe the maps of a split."""
-    return SplitMaps(split.layer, split.n_heads, split.d_head, split.trained_heads, split.largest)
+    return SplitMaps(split.layer, split.n_heads, split.d_head, split.trained_heads, split.largest, split.without_sinks)
 
 
 def sharing_loss(variants: Sequence[SharedKV]) -> Statement:

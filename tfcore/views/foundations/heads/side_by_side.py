@@ -13,7 +13,7 @@ from tfcore.views.finding import Finding, state
 from tfcore.views.foundations.heads import say
 from tfcore.views.foundations.heads.draw.maps import SIDE_CELLS
 from tfcore.views.foundations.heads.measure.attention import attention, map_of_head
-from tfcore.views.foundations.heads.measure.attention_maps import hidden_sink, map_range, map_table, overlap, pool
+from tfcore.views.foundations.heads.measure.attention_maps import map_range, map_table, overlap, pool, sinks
 from tfcore.views.sources import Reading
 from tfcore.views.view import View, view
 
@@ -95,7 +95,7 @@ def _map(reading: Reading, layer: int, head: int, log: bool, named: bool = False
         min_width=400,
         cursor=True,
         described=state("map of a head", "Attention of layer {kind.layer}, head {kind.head}: {kind.name}", kind=kind),
-        findings=(kind, *((hidden_sink(read, layer, head),) if read.hides_sink else ())),
+        findings=(kind, *sinks(read, layer, head)),
         note=f"Shape (query, key) = {pattern.shape}.{pooled}",
         table=lambda: map_table(pattern, queries, keys),
         papers="Many heads can be taken out at little loss: arXiv:1905.10650. Names of heads: arXiv:2209.11895",

@@ -132,7 +132,8 @@ def _map(
         draw, values = masked_weights_figure, attended.masked if masked else attended.unmasked
         share = float(attended.blocked_share[place])
         unmasked = attended.unmasked[place]
-        finding = grown_weights(unmasked, attended.allowed) if masked else blocked_weight(share, NAMES[mask.kind])
+        grown = grown_weights(unmasked, attended.masked[place], attended.allowed)
+        finding = grown if masked else blocked_weight(share, NAMES[mask.kind])
     shown, title = values[place].copy(), f"{what} {when}"
     return View(
         key=title,

@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from tfcore.attention import attention_weights
+from tfcore.measures.head_vectors import learned_sinks
 from tfcore.measures.mask_patterns import MaskConfig, build
 from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
@@ -45,6 +46,6 @@ def masked_attention(model: Transformer, ids: Sequence[int], config: MaskConfig)
         torch.cat([activations[f"blocks.{i}.attn.{name}"].float().cpu() for i in layers])
         for name in ("scores", "pattern")
     )  # (layer, head, query, key)
-    unmasked = attention_weights(scores)
+    unmasked = attention_weights(scores, sinks=learned_sinks(model, layers))
     blocked = (unmasked * ~mask).sum(-1).mean(-1)
     return MaskedAttention(mask.numpy(), scores.numpy(), unmasked.numpy(), masked.numpy(), blocked.numpy())

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
+from tfcore.measures.heads.kinds import WHOLE
 from tfcore.measures.mask_cost import MaskCost
 from tfcore.measures.mask_patterns import Kind
 from tfcore.measures.token_text import visible
@@ -90,12 +91,18 @@ def blocked_scores(allowed: Bool[ndarray, "query key"]) -> Statement:
     return state("blocked scores", words, blocked=int((~allowed).sum()), pairs=allowed.size)
 
 
-def grown_weights(unmasked: Float[ndarray, "query key"], allowed: Bool[ndarray, "query key"]) -> Statement:
-    """By how much the weights of allowed pairs grow, since each row sums to 1 again: in the median row and at most."""
-    growth = 1 / np.maximum((unmasked * allowed).sum(-1), TINY)
+def grown_weights(
+    unmasked: Float[ndarray, "query key"], masked: Float[ndarray, "query key"], allowed: Bool[ndarray, "query key"]
+) -> Statement:
+    """By how much the weights of allowed pairs grow in the median row, since each row sums to 1 again; with what a
+    learned sink takes of it, where there is one."""
+    total = masked.sum(-1)
+    growth = total / np.maximum((unmasked * allowed).sum(-1), TINY)
+    sunk = ", with the part of the learned sink," if float(total.min()) < WHOLE else ""
     return state(
         "grown weights",
-        "blocked ones are exactly 0, and the rest of a row grows to a sum of 1: {median:.2g} times in the median row.",
+        f"blocked ones are exactly 0, and the rest of a row grows{sunk} to a sum of 1: {{median:.2g}} times in the "
+        "median row.",
         median=float(np.median(growth)),
     )
 

@@ -214,6 +214,13 @@ def _flash(reading: Reading, layer: int, head: int, sram: int, order: Order, row
 flash_of = kept(_flash, entries=24)
 
 
+def _sink_first(run: FlashRun | RingRun) -> str:
+    """A sentence on the state of the followed query before its first key, where that is not empty."""
+    if run.steps[0].old_l == 0:
+        return ""
+    return " The state begins with the head's learned sink, a score without a value."
+
+
 @view
 def tiles(reading: Reading, layer: int, head: int, sram: int, order: Order, row: int, tile: int) -> View:
     """Flash attention, tile by tile (arXiv:2205.14135): the softmax without ever holding all scores.
@@ -234,7 +241,7 @@ def tiles(reading: Reading, layer: int, head: int, sram: int, order: Order, row:
         chart=tiles_figure(run, tile, tick_labels(read(reading).tokens), height=430),
         min_width=320,
         findings=(say_pieces.tile_place(run, tile), say_pieces.off_by(run)),
-        note="In colour: in SRAM now. Grey: discarded. Hatched: skipped.",
+        note=f"In colour: in SRAM now. Grey: discarded. Hatched: skipped.{_sink_first(run)}",
         formula=(
             r"\begin{gathered} m = \max(m_{old}, m_{tile}), \quad O = out \,/\, \ell \\"
             r"\begin{aligned} \ell &= e^{m_{old} - m}\,\ell_{old} + e^{m_{tile} - m}\,\ell_{tile} \\"
@@ -407,7 +414,8 @@ def ring(
         result=run,
         chart=devices_figure(run, step, height=350),
         findings=(say_pieces.ring_step(run, step), say_pieces.still_to_come(run, step)),
-        note="Circles: queries, at home. Squares: keys and values, by their home's colour, passed on clockwise.",
+        note="Circles: queries, at home. Squares: keys and values, by their home's colour, passed on clockwise."
+        + _sink_first(run),
         formula=(
             r"\begin{gathered} \text{device } i \text{ at step } t: \quad j = (i - t) \bmod N \\"
             r"\mathrm{state}_i \leftarrow \mathrm{merge}(\mathrm{state}_i,\ "

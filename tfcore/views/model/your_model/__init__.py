@@ -38,6 +38,8 @@ FIELDS = {
     "norm.placement": "place of the norms",
     "attention.qk_norm": "QK-norm",
     "attention.softcap": "soft cap of scores",
+    "attention.sinks": "learned sinks of heads",
+    "feed_forward.limit": "limit of gate and up",
     "logit_softcap": "soft cap of logits",
     "positions.rotated": "rotated features of a head",
     "parallel": "attention and feed-forward in parallel",

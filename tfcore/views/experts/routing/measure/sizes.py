@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from tfcore.config import ModelConfig
 from tfcore.measures.flop_count import flops
-from tfcore.measures.parameter_count import ParameterCount, feed_forward_weights, parameters
+from tfcore.measures.parameter_count import ParameterCount, expert_parameters, parameters
 from tfcore.measures.quantities import power, whole
 from tfcore.part_configs import ExpertsConfig
 
@@ -51,7 +51,7 @@ class ExpertSizes:
         layers: how many have experts.
         n_experts, top_k, n_shared: of each.
         width: of one expert.
-        one: weights of one expert.
+        one: parameters of one expert.
         rest: parameters outside the experts, all of them at work for every token.
         seq: tokens of the text over which operations are counted.
         forward: operations of the forward pass, a token.
@@ -102,11 +102,11 @@ def expert_sizes(config: ModelConfig) -> ExpertSizes:
     """Count a mixture; nothing is built.
 
     Total = rest + layers * (N + s) * one, active = rest + layers * (k + s) * one, where one expert with a gate has
-    3 * d_model * width weights.
+    3 * d_model * width weights, and biases where it has some.
     """
     experts, count = _experts(config), parameters(config)
     layers = len(config.routed_layers)
-    one = feed_forward_weights(config, config.expert_size)
+    one = expert_parameters(config)
     seq = min(SEQ, config.max_seq_len)
     everyone = replace(config, experts=replace(experts, top_k=experts.n_experts))
     return ExpertSizes(

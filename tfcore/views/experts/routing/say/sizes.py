@@ -90,11 +90,13 @@ def batch_use(sizes: ExpertSizes, batches: Sequence[int]) -> BatchUse:
 
 def count_latex(config: ModelConfig, sizes: ExpertSizes) -> str:
     """The count of parameters as formulas with the numbers of a mixture in them."""
-    matrices = sizes.one // (config.d_model * sizes.width)
+    matrices = 3 if config.feed_forward.is_gated else 2
+    biases = sizes.one - matrices * config.d_model * sizes.width
+    letters, numbers = (" + b", f" + {_number(biases)}") if biases else ("", "")
     rest = _number(sizes.rest)
     return (
-        rf"\begin{{aligned}} \text{{one expert}} &= {matrices}\, d\, d_e = {matrices} \cdot "
-        rf"{_number(config.d_model)} \cdot {_number(sizes.width)} = {_number(sizes.one)} \\"
+        rf"\begin{{aligned}} \text{{one expert}} &= {matrices}\, d\, d_e{letters} = {matrices} \cdot "
+        rf"{_number(config.d_model)} \cdot {_number(sizes.width)}{numbers} = {_number(sizes.one)} \\"
         rf"\text{{total}} &= \text{{rest}} + L\,(N + s)\,\text{{one}} = {rest} + {sizes.layers} \cdot "
         rf"({sizes.n_experts} + {sizes.n_shared}) \cdot {_number(sizes.one)} = {_number(sizes.count.total)} \\"
         rf"\text{{active}} &= \text{{rest}} + L\,(k + s)\,\text{{one}} = {rest} + {sizes.layers} \cdot "

@@ -8,7 +8,7 @@ import pandas as pd
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from tfcore.measures.heads.kinds import Place
+from tfcore.measures.heads.kinds import WHOLE, Place
 from tfcore.measures.heads.maps import AttentionMaps, attention_maps
 from tfcore.measures.heads.part_texts import Part, parts, text_ids
 from tfcore.measures.heads.sink import score_without, sink_tokens, weight_on, without_keys
@@ -32,6 +32,7 @@ class AttentionReading:
         sink: which keys are taken for sinks; see sink_tokens.
         sink_weight: mean weight of every head on them.
         hides_sink: the maps are without them.
+        learned_sink: mean weight of every head on its learned sink, which is no token; None where heads have none.
     """
 
     maps: AttentionMaps
@@ -41,6 +42,7 @@ class AttentionReading:
     sink: Bool[ndarray, " key"]
     sink_weight: Float[ndarray, "layer head"]
     hides_sink: bool
+    learned_sink: Float[ndarray, "layer head"] | None = None
 
     @property
     def within(self) -> bool:
@@ -77,13 +79,14 @@ def read_attention(
     maps = attention_maps(model, read.ids, part=part, decoder_ids=read.decoder_ids)
     sink = sink_tokens(tokenizer, maps.ids.tolist(), around=part != "decoder")
     weight = weight_on(maps.patterns, sink, within=part != "cross")
-    reading = AttentionReading(maps, queries, keys, dropped, sink, weight, False)
+    learned = 1 - maps.patterns.sum(-1).mean(-1) if model.config.attention.sinks else None
+    reading = AttentionReading(maps, queries, keys, dropped, sink, weight, False, learned)
     return without_sink(reading) if hide_sink else reading
 
 
 def without_sink(reading: AttentionReading) -> AttentionReading:
-    """The reading with the sinks hidden and the other weights of each row divided by their sum; scores of heads are
-    those of what is left."""
+    """The reading with the sinks hidden and the other weights of each row divided by their sum, learned sinks left out
+    too; scores of heads are those of what is left."""
     maps, within = reading.maps, reading.queries == reading.keys
     patterns = np.empty_like(maps.patterns)
     for layer, seen in enumerate(maps.patterns):  # one after another: together they may be hundreds of megabytes
@@ -121,11 +124,46 @@ class HiddenSink(Finding):
 def hidden_sink(reading: AttentionReading, layer: int | None = None, head: int | None = None) -> HiddenSink:
     """Which tokens are hidden, and how much weight they had: in one head, in a layer, or in all heads."""
     places = tuple(int(i) for i in np.flatnonzero(reading.sink))
-    share = float(
-        reading.sink_weight[slice(None) if layer is None else layer][..., slice(None) if head is None else head].mean()
-    )
-    whose = "all heads" if layer is None else f"the heads of layer {layer}" if head is None else f"head {layer}.{head}"
-    return HiddenSink(tuple(reading.keys[i] for i in places), places, share, whose)
+    share = _mean_of(reading.sink_weight, layer, head)
+    return HiddenSink(tuple(reading.keys[i] for i in places), places, share, _whose(layer, head))
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedSink(Finding):
+    """The weight that learned sinks take.
+
+    Args:
+        share: of the weight of each query, 0 to 1, on average.
+        whose: "head 0.1", "the heads of layer 0" or "all heads".
+        divided: the other weights are divided by their sum, so that rows sum to 1 all the same.
+    """
+
+    share: float
+    whose: str
+    divided: bool
+
+    @property
+    def sentence(self) -> str:
+        rest = ", and is left out of these rows" if self.divided else "; a row sums to what it leaves"
+        return f"{self.share:.0%} of the weight of {self.whose} goes to a learned sink, which is no token{rest}."
+
+
+def sinks(reading: AttentionReading, layer: int | None = None, head: int | None = None) -> tuple[Finding, ...]:
+    """Findings on the tokens that are hidden and on learned sinks, where there are such: of one head, of a layer, or of
+    all heads."""
+    hidden = (hidden_sink(reading, layer, head),) if reading.hides_sink else ()
+    if reading.learned_sink is None:
+        return hidden
+    share = _mean_of(reading.learned_sink, layer, head)
+    return (*hidden, LearnedSink(share, _whose(layer, head), reading.hides_sink))
+
+
+def _mean_of(weight: Float[ndarray, "layer head"], layer: int | None, head: int | None) -> float:
+    return float(weight[slice(None) if layer is None else layer][..., slice(None) if head is None else head].mean())
+
+
+def _whose(layer: int | None, head: int | None) -> str:
+    return "all heads" if layer is None else f"the heads of layer {layer}" if head is None else f"head {layer}.{head}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +205,7 @@ class MapRange(Finding):
         first, last: of the tokens that are drawn; None for all.
         outside: the share of the weight of the drawn queries that lies on keys that are not drawn.
         pooled: how many tokens a side a cell stands for.
+        whole: each row sums to 1; otherwise learned sinks take a part of it.
     """
 
     shape: tuple[int, int]
@@ -174,6 +213,7 @@ class MapRange(Finding):
     last: int | None = None
     outside: float = 0.0
     pooled: int = 1
+    whole: bool = True
 
     def token(self, row: int) -> int:
         """The first token that a row of the drawn map stands for."""
@@ -181,7 +221,7 @@ class MapRange(Finding):
 
     @property
     def sentence(self) -> str:
-        note = "each row sums to 1"
+        note = "each row sums to 1" if self.whole else "a row sums to 1 less what learned sinks take"
         if self.pooled > 1:
             note = (
                 f"pooled: a cell shows the largest weight of {self.pooled} by {self.pooled}; choose a range of tokens "
@@ -192,23 +232,27 @@ class MapRange(Finding):
         return f"Shape (query, key) = {self.shape}; {note}."
 
 
-def map_range(pattern: Float[ndarray, "query key"], window: tuple[int, int] | None, cells: int) -> MapRange:
+def map_range(
+    pattern: Float[ndarray, "query key"], window: tuple[int, int] | None, cells: int, sunk: bool = False
+) -> MapRange:
     """Describe what is drawn of a map.
 
     Args:
         window: the first token that is drawn and the one after the last; None for the whole map, pooled.
         cells: along a side of a pooled map.
+        sunk: learned sinks may take a part of each row.
     """
     shape = (pattern.shape[0], pattern.shape[1])
+    whole = not sunk or float(pattern.sum(-1).min()) > WHOLE
     if window is None:
-        return MapRange(shape, pooled=-(-max(shape) // cells))
+        return MapRange(shape, pooled=-(-max(shape) // cells), whole=whole)
     start, stop = window
     if stop - start >= max(shape):
-        return MapRange(shape)
+        return MapRange(shape, whole=whole)
     drawn = pattern[start:stop]
     total = float(drawn.sum())  # without their sink rows may be empty
     outside = 1 - float(drawn[:, start:stop].sum()) / total if total else 0.0
-    return MapRange(shape, start, stop - 1, outside)
+    return MapRange(shape, start, stop - 1, outside, whole=whole)
 
 
 def map_findings(
@@ -219,7 +263,8 @@ def map_findings(
     cells: int,
 ) -> tuple[StrongestKey, MapRange]:
     """Findings on one row of a map, and on the part of the map that is drawn; see map_range."""
-    return strongest_key(pattern, query, reading.queries, reading.keys), map_range(pattern, window, cells)
+    sunk = reading.learned_sink is not None and not reading.hides_sink
+    return strongest_key(pattern, query, reading.queries, reading.keys), map_range(pattern, window, cells, sunk)
 
 
 def head_mean(patterns: Float[ndarray, "layer head query key"]) -> Float[ndarray, "layer query key"]:
@@ -238,8 +283,8 @@ def rollout(patterns: Float[ndarray, "layer head query key"]) -> Float[ndarray, 
     """How much of each input token reaches each position by the end of every layer, if attention moved tokens whole.
 
     Heads are averaged, the residual connection counts as half: A = (mean over heads + I) / 2, and the layers so far
-    are multiplied (arXiv:2005.00928, section 3, attention rollout). Rows sum to 1, also those of maps without their
-    sink, in which a row may be empty.
+    are multiplied (arXiv:2005.00928, section 3, attention rollout). Rows are divided by their sum, so that it is 1 also
+    of maps without their sink, in which a row may be empty, and of those with learned sinks, which move nothing.
     """
     *_, n = patterns.shape
     mixed = head_mean(patterns) + np.eye(n, dtype=patterns.dtype)
@@ -252,7 +297,8 @@ def rollout(patterns: Float[ndarray, "layer head query key"]) -> Float[ndarray, 
 
 def overlap(one: Float[ndarray, "query key"], other: Float[ndarray, "query key"]) -> float:
     """Share of the weight that two maps of the same tokens have in common: the mean over the queries of
-    sum_k min(a, b), which is 1 for equal maps and 0 for heads that never attend to the same token."""
+    sum_k min(a, b), which is 1 for equal maps whose rows sum to 1, and 0 for heads that never attend to the same
+    token."""
     return float(np.minimum(one, other).sum() / len(one))
 
 

@@ -13,6 +13,7 @@ from tfcore.config import ModelConfig
 from tfcore.inspection.capture import scored
 from tfcore.loading.checkpoints import blank
 from tfcore.masks import bidirectional, causal
+from tfcore.measures.head_vectors import learned_sinks
 from tfcore.measures.heads.part_texts import TextIds, text_ids
 from tfcore.measures.kv_bytes import cache_bytes, cache_shape
 from tfcore.measures.one_text import one_text
@@ -38,6 +39,7 @@ class HeadSplit:
         product: what the one product x W_QKV gives: queries, keys and values side by side.
         widths: columns of queries, of keys and of values in it.
         patterns: attention weights of every head of the split.
+        without_sinks: the model's heads have learned sinks, and those of the split none.
     """
 
     layer: int
@@ -45,6 +47,7 @@ class HeadSplit:
     product: Float[ndarray, "seq d_out"]
     widths: tuple[int, int, int]
     patterns: Float[ndarray, "head query key"]
+    without_sinks: bool = False
 
     @property
     def n_heads(self) -> int:
@@ -56,7 +59,8 @@ class HeadSplit:
 
     @property
     def largest(self) -> float:
-        """The largest weight of a query token, averaged over all heads and queries but the first, which is always 1."""
+        """The largest weight of a query token, averaged over all heads and queries but the first, which sees no other
+        token."""
         largest = self.patterns[:, 1:].max(-1)
         return float(largest.mean()) if largest.size else 1.0
 
@@ -98,7 +102,8 @@ def split_heads(rows: Float[Tensor, "seq d_model"], n_heads: int) -> Float[Tenso
 
 @torch.no_grad()
 def resplit(model: Transformer, ids: Sequence[int], layer: int, n_heads: int) -> HeadSplit:
-    """Take the queries and keys of a trained decoder's layer, and split them into n_heads instead of its own number.
+    """Take the queries and keys of a trained decoder's layer, and split them into n_heads instead of its own number,
+    for which learned sinks, one of each of its own heads, say nothing.
 
     Where the model rotates queries and keys (RoPE), they are taken rotated, as its own heads use them.
 
@@ -118,13 +123,16 @@ def resplit(model: Transformer, ids: Sequence[int], layer: int, n_heads: int) ->
     products = attention_scores(split_heads(side_by_side[0], n_heads), split_heads(keys, n_heads), scale)
     scores = softcapped(products, config.attention.softcap)
     may_see = (causal if config.architecture == "decoder" else bidirectional)(len(ids))
-    patterns = attention_weights(scores, may_see.to(scores.device))
+    sinks = learned_sinks(model, [layer]) if n_heads == config.attention.n_heads else None
+    own = None if sinks is None else sinks[0].to(scores.device)
+    patterns = attention_weights(scores, may_see.to(scores.device), own)
     return HeadSplit(
         layer,
         config.attention.n_heads,
         torch.cat(side_by_side, dim=1).cpu().numpy(),
         (side_by_side[0].shape[1], side_by_side[1].shape[1], side_by_side[2].shape[1]),
         patterns.cpu().numpy(),
+        config.attention.sinks and sinks is None,
     )
 
 

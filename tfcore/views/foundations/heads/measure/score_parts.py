@@ -132,7 +132,7 @@ def score_parts(
     (of_query,), (of_key, *taken_away) = a, b  # (writer, d_head)
     values = attention_scores(of_query, of_key - sum(taken_away), attention_of(model, run.part, layer).scale)
     bias, *other_bias = _position_bias(model, run.part, head, query, torch.tensor(keys)).tolist()
-    (weights,) = attention_weights(scores[None], visible[None])
+    weights = _weights(model, run.part, layer, head, scores, visible)
     sums = {"query": (query, at_query, values.sum(1)), "key": (key, at_key, values.sum(0))}
     return ScoreParts(
         layer=layer,
@@ -191,6 +191,15 @@ def recorded_scores(
     return scores + _position_bias(model, part, head, query, keys), visible
 
 
+def _weights(
+    model: Transformer, part: Part, layer: int, head: int, scores: Float[Tensor, " key"], visible: Bool[Tensor, " key"]
+) -> Float[Tensor, " key"]:
+    """The attention weights of one query."""
+    sinks = attention_of(model, part, layer).sinks
+    (weights,) = attention_weights(scores[None], visible[None], None if sinks is None else sinks[head].cpu())
+    return weights
+
+
 # ---- kept, for a text as it is read ----
 
 
@@ -234,7 +243,7 @@ def _sources(
     for one in sorted(shares, key=lambda one: -abs(shares[one]))[:FOLLOWED]:
         part: Part = "cross" if one.kind == "cross head" else run.stack(side)
         scores, visible = recorded_scores(model, run, part, one.layer, one.head, place)
-        (weights,) = attention_weights(scores[None], visible[None])
+        weights = _weights(model, part, one.layer, one.head, scores, visible)
         key, own = int(weights.argmax()), tokens[side]
         read = own if part != "cross" else run.text.keys if run.part == "cross" else run.text.read
         sources.append(HeadSource(side, one, shares[one], place, key, float(weights[key]), own[place], read[key]))

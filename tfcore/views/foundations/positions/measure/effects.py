@@ -15,6 +15,7 @@ from tfcore.attention import attention_scores, attention_weights, softcapped
 from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
 from tfcore.masks import bidirectional, causal
+from tfcore.measures.head_vectors import learned_sinks
 from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
 from tfcore.part_configs import AttentionConfig, Positions, PositionsConfig
@@ -80,7 +81,9 @@ def position_effects(model: Transformer, ids: Sequence[int], head: int) -> dict[
     (bias,) = alibi_bias(slope, places, places)
     scores["alibi"] = plain + bias
     capped = {name: softcapped(value, config.attention.softcap) for name, value in scores.items()}
-    return {name: _effect(value, capped["none"]) for name, value in capped.items()}
+    sinks = learned_sinks(model, [0])
+    sink = None if sinks is None else sinks[0, head]
+    return {name: _effect(value, capped["none"], sink) for name, value in capped.items()}
 
 
 def _first_layer(model: Transformer, tokens: Tensor, head: int, added: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -94,12 +97,13 @@ def _first_layer(model: Transformer, tokens: Tensor, head: int, added: Tensor) -
     return q[head], k[head // group], embedded
 
 
-def _effect(scores: Tensor, plain: Tensor) -> SchemeEffect:
+def _effect(scores: Tensor, plain: Tensor, sink: Tensor | None) -> SchemeEffect:
     n = len(scores)
-    weights = attention_weights(scores, causal(n)).numpy()
+    weights = attention_weights(scores, causal(n), sink).numpy()
     back = np.abs(np.arange(n)[:, None] - np.arange(n)[None, :])
     previous = float(np.diagonal(weights, -1).mean()) if n > 1 else 0.0
-    distance = float((weights * back)[1:].sum(1).mean()) if n > 1 else 0.0
+    far = (weights * back)[1:].sum(1) / (1 if sink is None else weights[1:].sum(1))  # of what falls on tokens
+    distance = float(far.mean()) if n > 1 else 0.0
     return SchemeEffect((scores - plain).numpy(), weights, previous, distance)
 
 

@@ -14,8 +14,8 @@ from tfcore.measures.head_vectors import HeadVectors
 from tfcore.views.inference.long_context.measure.online_softmax import (
     RowStep,
     SoftmaxState,
+    before_keys,
     merge,
-    nothing_yet,
     of_tile,
     only,
     result,
@@ -101,8 +101,7 @@ def tiled_attention(vectors: HeadVectors, tiling: Tiling) -> tuple[Float[Tensor,
 
     Source: arXiv:2205.14135, algorithm 1; the order "queries" is algorithm 1 of arXiv:2307.08691.
     """
-    spans, dtype = tiling.spans(tiling.rows), vectors.q.dtype
-    states = {rows: nothing_yet(rows[1] - rows[0], tiling.d_head, dtype) for rows in spans}
+    states = {rows: before_keys(vectors, rows[1] - rows[0]) for rows in tiling.spans(tiling.rows)}
     trace = []
     for rows, keys in tiling.tiles():
         scores = vectors.scores(torch.arange(*rows), torch.arange(*keys), tiling.causal)  # of this tile, no more
@@ -162,7 +161,7 @@ def follow(vectors: HeadVectors, tiling: Tiling, row: int) -> FlashRun:
     pattern, naive = vectors.naive(tiling.causal)
     double = vectors.double()
     exact = (tiled_attention(double, tiling)[0] - double.naive(tiling.causal)[1]).abs().max()
-    before, steps, tiles = nothing_yet(1, tiling.d_head), [], tiling.tiles()
+    before, steps, tiles = before_keys(vectors, 1), [], tiling.tiles()
     for at, ((first, end), (key, last)) in enumerate(tiles):
         if first <= row < end:
             now, keys = only(trace[at], row - first), torch.arange(key, last)

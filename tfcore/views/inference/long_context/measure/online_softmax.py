@@ -8,13 +8,14 @@ Also here: one query followed through the pieces.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor
 
+from tfcore.measures.head_vectors import HeadVectors
 from tfcore.measures.quantities import compact
 
 
@@ -40,6 +41,15 @@ def nothing_yet(n_query: int, d_head: int, dtype: torch.dtype = torch.float32) -
         torch.zeros(n_query, dtype=dtype),
         torch.zeros(n_query, d_head, dtype=dtype),
     )
+
+
+def before_keys(vectors: HeadVectors, n_query: int) -> SoftmaxState:
+    """The state of a head's queries before the first key: nothing yet, or the head's learned sink, a score without a
+    value."""
+    nothing = nothing_yet(n_query, vectors.v.shape[1], vectors.v.dtype)
+    if vectors.sink is None:
+        return nothing
+    return replace(nothing, m=vectors.sink.expand(n_query), l=torch.ones_like(nothing.l))
 
 
 def of_tile(
@@ -79,8 +89,8 @@ def rescale(old: Float[Tensor, " query"], new: Float[Tensor, " query"]) -> Float
 
 
 def result(state: SoftmaxState) -> Float[Tensor, "query d_head"]:
-    """Attention's output, out / l; zeros for a query that saw no key at all. With one, l is 1 or more: the largest
-    score adds e^0."""
+    """Attention's output, out / l; zeros for a query that saw no key at all. With one, or a sink, l is 1 or more: the
+    largest score adds e^0."""
     return state.out / state.l.clamp(min=1)[:, None]
 
 

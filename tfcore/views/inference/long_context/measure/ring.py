@@ -14,8 +14,8 @@ from tfcore.measures.head_vectors import HeadVectors
 from tfcore.views.inference.long_context.measure.online_softmax import (
     RowStep,
     SoftmaxState,
+    before_keys,
     merge,
-    nothing_yet,
     of_tile,
     only,
     result,
@@ -73,8 +73,7 @@ def ring_attention(
     Source: arXiv:2310.01889, algorithm 1 (its attention; the feed-forward layer needs no other token).
     """
     places = device_tokens(len(vectors.q), devices, layout)
-    d_head, dtype = vectors.v.shape[1], vectors.v.dtype
-    states, trace = [nothing_yet(len(place), d_head, dtype) for place in places], []
+    states, trace = [before_keys(vectors, len(place)) for place in places], []
     for step in range(devices):
         for device in range(devices):  # at the same time, on real ones
             keys = places[held_block(device, step, devices)]
@@ -133,7 +132,7 @@ def follow_ring(vectors: HeadVectors, devices: int, layout: Layout, causal: bool
         home[place] = device
     held = np.array([[held_block(device, step, devices) for device in range(devices)] for step in range(devices)])
     device = int(home[row])
-    at, before, steps = int((places[device] == row).nonzero()), nothing_yet(1, vectors.v.shape[1]), []
+    at, before, steps = int((places[device] == row).nonzero()), before_keys(vectors, 1), []
     for step, states in enumerate(trace):
         keys, now = places[held[step, device]], only(states[device], at)
         steps.append(
@@ -158,7 +157,7 @@ def _after_each_step(
     trace: list[list[SoftmaxState]], places: list[Tensor], weights: Tensor, naive: Tensor, held: ndarray
 ) -> tuple[ndarray, ndarray]:
     """The share of the weight not seen yet, and the largest error if one stopped here."""
-    missing, off, seen = [], [], torch.zeros(len(naive))
+    missing, off, seen = [], [], 1 - weights.sum(1)  # of a learned sink, which is there from the start
     for step, states in enumerate(trace):
         worst = 0.0
         for device, (place, state) in enumerate(zip(places, states, strict=True)):

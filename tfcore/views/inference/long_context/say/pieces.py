@@ -107,8 +107,12 @@ def tile_place(run: FlashRun, tile: int) -> Statement:
 
 
 def rescaling(run: FlashRun) -> Statement:
-    """How often the sums of the followed query were scaled down; the first tile has nothing before it to scale."""
-    later = [step for step in run.steps[1:] if step.rescale < 1]
+    """How often the sums of the followed query were scaled down; the first tile has nothing before it to scale, but for
+    a learned sink."""
+    after_sink = run.steps[0].old_l > 0
+    later = [step for step in run.steps[0 if after_sink else 1 :] if step.rescale < 1]
+    if not later and after_sink:
+        return state("sink above all", "For this query no tile beats the learned sink: the factor stays 1.")
     if not later:
         return state("no rescaling", "For this query no tile beats the first: the factor stays 1.")
     least = min(later, key=lambda step: step.rescale)

@@ -1,12 +1,12 @@
 """The KV cache in fewer bits: keys and values rounded by channel or by token, and its bytes with their scales."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from tfcore.measures.head_vectors import HeadVectors, TextVectors
+from tfcore.measures.head_vectors import TextVectors
 from tfcore.measures.kv_bytes import CacheShape, cache_bytes
 from tfcore.measures.quantisation.formats import SCALE_BITS
 from tfcore.measures.quantisation.rounded_cache import GROUP, CacheScheme, rounded_cache
@@ -51,8 +51,10 @@ class CacheEffect:
 
     @property
     def moved(self) -> float:
-        """Attention weight that goes to other keys than before: half the sum of differences, mean over the queries."""
-        return float(np.abs(self.after - self.before).sum(1).mean() / 2)
+        """Attention weight that goes to other keys than before, or to the head's learned sink or from it: half the sum
+        of differences, mean over the queries."""
+        change = self.after - self.before
+        return float((np.abs(change).sum(1) + np.abs(change.sum(1))).mean() / 2)
 
 
 def cache_effect(read: TextVectors, layer: int, head: int, scheme: CacheScheme) -> CacheEffect:
@@ -61,7 +63,7 @@ def cache_effect(read: TextVectors, layer: int, head: int, scheme: CacheScheme) 
     keys = rounded_cache(vectors.k, scheme.bits, scheme.keys)
     values = rounded_cache(vectors.v, scheme.bits, scheme.values)
     before, output = vectors.naive(causal=True)
-    after, rounded_output = HeadVectors(vectors.q, keys, values).naive(causal=True)
+    after, rounded_output = replace(vectors, k=keys, v=values).naive(causal=True)
     return CacheEffect(
         layer,
         head,

@@ -136,7 +136,9 @@ def attended(
     if mask.bias is not None:
         bias = mask.bias.to(scores.dtype)
         scores = scores + (bias if heads is None else bias[list(heads)])
-    return weighted_values(attention_weights(scores, mask.explicit_mask), v)
+    sinks = block.attn.sinks
+    own = sinks if sinks is None or heads is None else sinks[list(heads)]
+    return weighted_values(attention_weights(scores, mask.explicit_mask, own), v)
 
 
 # ---- estimates ----

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tfcore.config import ModelConfig
-from tfcore.measures.parameter_count import feed_forward_weights, parameters, qk_norm_weights
+from tfcore.measures.parameter_count import expert_parameters, feed_forward_weights, parameters, qk_norm_weights
 
 _FEED_FORWARD = ("feed-forward", "router", "experts", "shared experts")  # what parameters() calls its parts
 
@@ -63,7 +63,7 @@ def _attention(config: ModelConfig, n: int) -> dict[str, StageCost]:
     d, heads, kv_heads, d_head = config.d_model, config.attention.n_heads, config.attention.kv_heads, config.head_size
     turned, pairs = n * (heads + kv_heads) * d_head, n * n * heads
     buckets = config.positions.buckets * heads if config.positions.kind == "relative" else 0
-    norms = _norm(config, n)
+    norms, sinks = _norm(config, n), heads if config.attention.sinks else 0
     return {
         "norm-1": norms,
         "qkv": _matrix(n, d, (heads + 2 * kv_heads) * d_head, config.has_qkv_bias),
@@ -74,7 +74,7 @@ def _attention(config: ModelConfig, n: int) -> dict[str, StageCost]:
         "scaled": StageCost(0, pairs),
         "softcap": StageCost(0, 3 * pairs),  # divide, tanh, multiply
         "bias": StageCost(buckets, pairs),
-        "softmax": StageCost(0, 4 * pairs),  # subtract the largest, exponential, sum, divide
+        "softmax": StageCost(sinks, 4 * (pairs + n * sinks)),  # subtract the largest, exponential, sum, divide
         "values": StageCost(0, 2 * pairs * d_head, True),
         "output": _matrix(n, heads * d_head, d, config.has_out_bias),
         "norm-1-after": norms,
@@ -95,9 +95,11 @@ def _feed_forward(config: ModelConfig, n: int) -> dict[str, StageCost]:
     if config.experts is not None:
         one = feed_forward_weights(config, config.expert_size)
         shared = feed_forward_weights(config, config.experts.n_shared * config.expert_size)
-        parts["router"] = _matrix(n, d, config.experts.n_experts, False)
+        parts["router"] = _matrix(n, d, config.experts.n_experts, config.experts.bias)
         parts["experts"] = StageCost(
-            config.experts.n_experts * one + shared, 2 * n * (config.experts.top_k * one + shared), True
+            config.experts.n_experts * expert_parameters(config) + shared,
+            2 * n * (config.experts.top_k * one + shared),
+            True,
         )
     return parts
 

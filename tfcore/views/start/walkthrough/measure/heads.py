@@ -26,7 +26,7 @@ class HeadSteps:
         values: of each token.
         scores: after each of the steps in SCORES that there are; none is masked.
         allowed: which pairs the mask lets through; all where there is none.
-        weights: after the softmax; rows sum to 1.
+        weights: after the softmax; rows sum to 1, or to less where heads have learned sinks.
         output: the weighted sums of values.
     """
 

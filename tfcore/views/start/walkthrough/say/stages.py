@@ -250,19 +250,21 @@ def _last_row(stage: _Stage, weights: ndarray, template: str) -> Statement:
 
 
 def _weighted(stage: _Stage) -> Statement:
-    return _last_row(
-        stage,
-        stage.tensors.made.values,
-        "The last token, '{token}', attends most to '{key}' ({key_at}), with the weight {weight:.2f}; each row sums "
-        "to 1.",
-    )
+    weights = stage.tensors.made.values
+    if stage.walk.config.attention.sinks:
+        rest = f"; its row sums to {float(weights[-1].sum()):.2f}, the learned sink takes the rest."
+    else:
+        rest = "; each row sums to 1."
+    most = "The last token, '{token}', attends most to '{key}' ({key_at}), with the weight {weight:.2f}"
+    return _last_row(stage, weights, most + rest)
 
 
 def _averaged(stage: _Stage) -> Statement:
+    kind = "a weighted sum" if stage.walk.config.attention.sinks else "an average"
     return _last_row(
         stage,
         stage.tensors.read.values,
-        "Each row is an average of rows of V; that of '{token}' mixes {mixed} of them, '{key}' with the weight "
+        f"Each row is {kind} of rows of V; " + "that of '{token}' mixes {mixed} of them, '{key}' with the weight "
         "{weight:.2f}.",
     )
 

@@ -233,8 +233,9 @@ WORDS: dict[str, StageWords] = {
     "softmax": StageWords(
         "softmax",
         "Softmax: scores become attention weights",
-        "Each row of scores becomes weights that sum to 1: how much the query token attends to each key token.",
-        r"A_{ij} = e^{S_{ij}} \Big/ \sum_j e^{S_{ij}}",
+        "Each row of scores becomes weights that sum to $row_sum: how much the query token attends to each key token."
+        "$sink_words",
+        r"A_{ij} = e^{S_{ij}} \Big/ $normaliser",
         r"\text{softmax}",
         "The stronger the colour, the larger the weight. $first_token Move the slider of the head: the heads differ.",
         "attention",
@@ -419,6 +420,10 @@ _NORM_KEEPS = {
     "layernorm": "The mean of each row is subtracted; otherwise its pattern stays, apart from what is learned for each "
     "column.",
 }
+_SINK = (
+    " One more score b, learned by the head and the same for every token, takes part in the softmax: what goes to this "
+    "sink goes to no token (arXiv:2508.10925, section 2.2)."
+)
 _ACTIVATIONS = {"gelu_tanh": "gelu", "swiglu": "silu", "geglu": "gelu", "geglu_tanh": "gelu", "reglu": "relu"}
 
 
@@ -486,12 +491,15 @@ def values_for_words(config: ModelConfig, stage: str, layer: int, answer: str) -
         "scale_sign": rf"\div\sqrt{{{config.head_size}}}" if by_root else rf"\times {scale:.4g}",
         "up": r"g = x\,W_{gate}, \quad u = x\,W_{up}" if gated else r"h = x\,W_{up}",
         "up_arrow": r"W_{gate},\,W_{up}" if gated else r"W_{up}",
-        "act": rf"h = {name}(g) \odot u" if gated else rf"h \leftarrow {name}(h)",
+        "act": _act(config, name),
         "table": r"E^\top" if config.tie_embeddings else r"W_U^\top",
         "up_words": _up_words(config),
         "act_words": _act_words(config),
         "mask_words": _mask_words(config, layer),
         "first_token": "" if config.architecture == "encoder" else "The first token can only attend to itself.",
+        "row_sum": "less than 1" if config.attention.sinks else "1",
+        "sink_words": _SINK if config.attention.sinks else "",
+        "normaliser": r"\Big(e^{b} + \sum_j e^{S_{ij}}\Big)" if config.attention.sinks else r"\sum_j e^{S_{ij}}",
         "row_words": "Each row rates the tokens for its own position."
         if config.architecture == "encoder"
         else "Each row rates what may follow its own token, the last row what follows the text.",
@@ -501,6 +509,19 @@ def values_for_words(config: ModelConfig, stage: str, layer: int, answer: str) -
         "n_experts": config.experts.n_experts if config.experts else 0,
         "top_k": config.experts.top_k if config.experts else 0,
     }
+
+
+def _act(config: ModelConfig, name: str) -> str:
+    """The activation function of a layer as an equation, with what is done to its halves before, where it is gated."""
+    layer = config.feed_forward
+    name = name if layer.gain == 1 else rf"{name}_{{{layer.gain:g}}}"
+    if not layer.is_gated:
+        return rf"h \leftarrow {name}(h)"
+    gate, linear = "g", "u"
+    if layer.limit is not None:
+        gate, linear = rf"\min(g, {layer.limit:g})", rf"\mathrm{{clip}}(u, \pm {layer.limit:g})"
+    linear = linear if layer.shift == 0 else rf"({linear} {layer.shift:+g})"
+    return rf"h = {name}({gate}) \odot {linear}"
 
 
 def _act_words(config: ModelConfig) -> str:
