@@ -254,6 +254,12 @@ def test_what_does_not_go_together_is_refused(draft, options, says):
         speculative(small(), small(**draft), IDS, **options)
 
 
+def test_a_model_whose_texts_must_have_an_id_takes_no_draft():
+    both = {"architecture": "encoder-decoder", "forced_last": 3}
+    with pytest.raises(ValueError, match=r"^a draft knows nothing of tokens that a model's texts must or may not have"):
+        speculative(small(**both), small(**both), [1, 2], max_new_tokens=4)
+
+
 def test_rounds_tell_the_distributions_that_decided():
     model, draft, sampling = small(), noisy(small()), Sampling(temperature=0.9, top_k=20)
     rounds = list(speculate(model, draft, IDS, sampling, max_new_tokens=12, guess=3, seed=2))

@@ -351,3 +351,10 @@ def test_older_bart_files_ask_for_bos():
     config = config_of(FAMILIES["bart"], words, NoTensors())
     assert config.writing.never == (5,)  # the end may always be written
     assert ModelConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+
+
+def test_a_family_that_looks_like_another_is_refused_with_what_it_has_besides():
+    with pytest.raises(
+        ValueError, match=r"^model_type='mbart' is not supported: mBART normalises before each sublayer "
+    ):
+        family_of({"model_type": "mbart"})

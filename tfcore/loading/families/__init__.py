@@ -49,6 +49,10 @@ FAMILIES: dict[str, Family] = {
     "bart": BART,
     "marian": MARIAN,
 }
+# Families that look like one of these, and the feature for which they are not read.
+LACKING = {
+    "mbart": "mBART normalises before each sublayer and after each stack, where BART, which is read, does after each sum"
+}
 UNSUPPORTED = ("quantization_config", "pruned_heads", "per_layer_config")  # fields that would change every family
 # Fields that change the numbers of the families that know them, which are those with a default for them, and the values
 # that change nothing. A file of another family that says one of them was made for another program than it names.
@@ -70,6 +74,8 @@ def family_of(values: Mapping[str, object]) -> Family:
         ValueError: naming the field that has no counterpart here.
     """
     kind = values.get("model_type")
+    if isinstance(kind, str) and kind in LACKING:
+        raise ValueError(f"model_type={kind!r} is not supported: {LACKING[kind]}")
     if not isinstance(kind, str) or kind not in FAMILIES:
         raise ValueError(f"model_type={short(kind)} is not supported; supported: {', '.join(FAMILIES)}")
     family = FAMILIES[kind]
