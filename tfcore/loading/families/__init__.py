@@ -51,7 +51,7 @@ FAMILIES: dict[str, Family] = {
 }
 # Families that look like one of these, and the feature for which they are not read.
 LACKING = {
-    "mbart": "mBART normalises before each sublayer and after each stack, where BART, which is read, does after each sum"
+    "mbart": "mBART normalises before each sublayer and after each stack, where BART does after each sum",
 }
 UNSUPPORTED = ("quantization_config", "pruned_heads", "per_layer_config")  # fields that would change every family
 # Fields that change the numbers of the families that know them, which are those with a default for them, and the values
