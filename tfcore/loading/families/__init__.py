@@ -50,9 +50,7 @@ FAMILIES: dict[str, Family] = {
     "marian": MARIAN,
 }
 # Families that look like one of these, and the feature for which they are not read.
-LACKING = {
-    "mbart": "mBART normalises before each sublayer and after each stack, where BART does after each sum",
-}
+LACKING = {"mbart": "mBART normalises before each sublayer and after each stack, where BART does after each sum"}
 UNSUPPORTED = ("quantization_config", "pruned_heads", "per_layer_config")  # fields that would change every family
 # Fields that change the numbers of the families that know them, which are those with a default for them, and the values
 # that change nothing. A file of another family that says one of them was made for another program than it names.
