@@ -26,7 +26,7 @@ export default [
     },
   },
   {
-    files: ["pages/**/*.js", "tfcore/charts/**/*.js"],
+    files: ["pages/**/*.js", "tfcore/charts/scenes/*.js"],
     languageOptions: { globals: globals.browser },
     rules: { "no-restricted-properties": ["error", ...parsed.map(property => ({ property, message: MARKUP }))] },
   },
