@@ -6,7 +6,7 @@ import resource
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from itertools import chain
@@ -177,7 +177,8 @@ def test_requests_that_lie(server):
         assert sender.put(own, "a", bytes(9 * MB)) == (413, large)
         assert sender.put(own, "a", *[bytes(5_000)] * 1_001)[0] == 400
         assert sender.put(own, "a", bytes(5), **{"Content-Type": "text/plain"})[0] == 400
-        assert sender.put(own, "a", **{"Content-Length": "9" * 5_000})[0] == 400
+        with suppress(ConnectionResetError):  # of a head that cannot be read the rest is not waited for
+            assert sender.put(own, "a", **{"Content-Length": "9" * 5_000})[0] == 400
         assert sender.ask("PUT", own, "a", b"--xx\r\n" + b"A" * 2 * MB, **kind)[0] == 400
         said = Counter(sender.put(own, f"small{i}", b"x")[0] for i in range(OF_ONE * 16 + 3))
         assert said == {204: OF_ONE * 16, 429: 3}
