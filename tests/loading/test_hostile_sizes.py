@@ -12,6 +12,7 @@ import pytest
 
 from tests.bounded import Taken, taken
 from tests.hostile_tokenizers import added, content
+from tests.nightly import often
 from tests.small import model
 from tfcore import CheckpointError, load, save
 from tfcore.loading.gguf_file import GGUFMetadata
@@ -121,7 +122,7 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", often(NAMES, ["names of ours"]))
 def test_special_tokens_and_names_hold_nobody_up(name):
     """A pattern of all of them was compiled in this process, which took seconds in which no other thread ran."""
     most = {"special tokens": 9_990, "names of ours": 4_090}[name]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.nightly import nightly
 from tfcore.charts.tokens import hover_ticks, label_room
 from tfcore.loading.checkpoints import load
 from tfcore.measures.one_text import last_tokens, pieces_of
@@ -180,6 +181,7 @@ def test_its_label_says_so_where_it_is_pointed_at():
     assert (shown, shown.hover) == ("·part D8", "·part D8: part of a character")
 
 
+@nightly
 def test_real_tokens_of_other_scripts(real_models):
     _, tokenizer = load("smollm2", device="cpu")
     names = [unisolated(visible(one)) for one in pieces_of(tokenizer, tokenizer.encode(CHINESE))]

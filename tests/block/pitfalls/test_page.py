@@ -88,6 +88,7 @@ def test_every_mistake_begins_with_a_figure_and_stops(kind):
     assert ("to be said backwards by an encoder" in said(test)) == (kind == "positions")
 
 
+@nightly
 def test_another_experiment_takes_the_place_of_the_one_before():
     test = opened(steps="400")
     test.slider(key="seed").set_value(1)

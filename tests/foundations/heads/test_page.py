@@ -373,6 +373,7 @@ def test_a_real_model_begins_with_its_own_strongest_induction_head(real_models):
     assert figures(test)["map"][0]["alt"].startswith("Kinds of the 270 heads: ")
 
 
+@nightly
 def test_where_nothing_is_repeated_it_begins_with_the_strongest_look_of_the_text(real_models):
     text = "The bank raised its rate on Thursday, as inflation could stay too high."
     test = opened(model="smollm2", text=text)

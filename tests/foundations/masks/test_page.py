@@ -135,6 +135,7 @@ def test_a_model_trained_without_a_mask_cheats(monkeypatch):
     assert test.button(key="again:button").label == "Another seed"
 
 
+@nightly
 def test_a_deep_model_begins_in_its_fourth_layer(real_models):
     test = opened(model="smollm2", text="One two")
     assert [test.slider(key=key).value for key in ("layer", "head")] == [3, 5]

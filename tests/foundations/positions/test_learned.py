@@ -36,6 +36,7 @@ def test_neighbours_become_alike_when_they_may_be_confused(nearby):
     assert four_before > 0.6
 
 
+@nightly
 def test_every_look_is_a_copy(nearby):
     assert len({table.tobytes() for table in nearby.tables}) == len(nearby.steps) == len(nearby.losses)
     assert nearby.patterns.sum(-1) == pytest.approx(np.ones(nearby.patterns.shape[:2]), abs=1e-4)
