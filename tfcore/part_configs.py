@@ -349,7 +349,7 @@ class LayerConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WritingConfig:
-    """What is asked of the texts that an encoder-decoder writes, whatever its scores say.
+    """The ids that an encoder-decoder has to write, and those it may not, whatever its scores say.
 
     Args:
         first: the id that a text begins with, after the start; None leaves it open.

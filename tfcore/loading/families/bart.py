@@ -1,5 +1,6 @@
 """BART: an encoder-decoder of post-norm blocks with learned positions and a norm of the embeddings in each stack."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from tfcore.config import ModelConfig
@@ -20,14 +21,18 @@ _FIXED = {
 
 
 def _bart(s: ConfigValues, tensors: Tensors) -> ModelConfig:
-    for name, value in _FIXED.items():
+    return bart_config(s, tensors, _FIXED, positions="learned", embed_norm=True)
+
+
+def bart_config(s: ConfigValues, tensors: Tensors, fixed: Mapping[str, bool], **more: Any) -> ModelConfig:
+    """Settings of BART and those built like it.
+
+    Args:
+        fixed: settings that files may state, and must state so.
+        more: settings that one of them has besides, or otherwise.
+    """
+    for name, value in {**fixed, "is_decoder": False}.items():
         s.only(name, value)
-    return bart_config(s, tensors, positions="learned", embed_norm=True)
-
-
-def bart_config(s: ConfigValues, tensors: Tensors, **more: Any) -> ModelConfig:
-    """Settings of BART and those built like it; `more` is what one of them has besides, or otherwise."""
-    s.only("is_decoder", False)
     for name in ("attention_heads", "ffn_dim"):
         s.only(f"decoder_{name}", s.whole(f"encoder_{name}"))  # stacks of two sizes
     head, tied = _head(s, tensors)
@@ -66,7 +71,7 @@ def _head(s: ConfigValues, tensors: Tensors) -> tuple[bool, bool]:
 
 
 def _writing(s: ConfigValues) -> WritingConfig:
-    """What `generate` of transformers puts into texts, and never does."""
+    """The ids that `generate` of transformers puts into texts, and those that it never writes."""
     first, last = (_forced(s, f"forced_{name}_token_id") for name in ("bos", "eos"))
     if first is None and s.get("force_bos_token_to_be_generated"):  # of older files
         first = s.bos()

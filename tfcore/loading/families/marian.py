@@ -22,10 +22,8 @@ _FIXED = {
 
 
 def _marian(s: ConfigValues, tensors: Tensors) -> ModelConfig:
-    for name, value in _FIXED.items():
-        s.only(name, value)
+    config = bart_config(s, tensors, _FIXED, positions=PositionsConfig(kind="sinusoidal", halves=True))
     s.only("decoder_vocab_size", s.whole("vocab_size"))
-    config = bart_config(s, tensors, positions=PositionsConfig(kind="sinusoidal", halves=True))
     table = sinusoidal(torch.arange(config.max_seq_len), config.d_model, halves=True)
     for stored in (f"{stack}.embed_positions.weight" for stack in ("encoder", "decoder")):
         if stored in tensors:

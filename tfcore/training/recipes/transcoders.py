@@ -114,7 +114,7 @@ def configs_of(recipe: TranscodersRecipe, d_model: int, n_layers: int) -> list[T
 
 @dataclass(frozen=True, slots=True)
 class StudyTexts:
-    """What the dictionaries are trained on and measured on.
+    """The texts that dictionaries are trained on and measured on.
 
     Args:
         streams: name of a source -> its ids in one row.
@@ -126,7 +126,7 @@ class StudyTexts:
 
     @property
     def measured(self) -> list[list[int]]:
-        """Those of the card."""
+        """The held-out texts that the numbers of the card are of."""
         return self.held_out[::MEASURED]
 
 
@@ -142,10 +142,7 @@ def texts_of(
         CorpusError: when a text below `corpus` is missing.
     """
     if not recipe.written:
-        streams = {
-            name: data.encode_documents(tokenizer, data.read_source(corpus, data.STORY_SOURCES[name]))
-            for name in recipe.sources
-        }
+        streams = {name: _read_or_written(name, recipe, corpus, model, tokenizer) for name in recipe.sources}
         return StudyTexts(streams, [tokenizer.encode(story) for story in data.held_out(corpus)])
     streams = {name: _stream(name, recipe, corpus, out, model, tokenizer) for name in recipe.sources}
     held_out = []

@@ -160,7 +160,7 @@ def rollout_on_first(
 
 
 def rollout_without_sinks() -> Statement:
-    """What a rollout makes of the weight on learned sinks."""
+    """The statement that a rollout leaves out the weight on learned sinks."""
     return state("rollout without sinks", "What learned sinks take moves no token: each row is divided by its sum.")
 
 
