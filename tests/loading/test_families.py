@@ -274,6 +274,9 @@ REFUSED = {
     "maybe": ("gpt2", {"tie_word_embeddings": "yes"}, "tie_word_embeddings='yes' must be true or false"),
     "heads that do not fit": ("llama", {"num_key_value_heads": 5}, "n_heads=32 is not divisible by n_kv_heads=5"),
     "a long text": ("llama", {"model_type": "x\n" * 10_000}, "model_type='x\\nx"),
+    "norms of single heads": ("stablelm", {"qk_layernorm": True}, "qk_layernorm=True is not supported"),
+    "logits over nothing": ("granite", {"logits_scaling": 0}, "logits_scaling=0 divides by nothing"),
+    "no pattern": ("exaone4", {"sliding_window_pattern": "LLLG"}, "sliding_window_pattern='LLLG' must be a whole"),
     "too many experts": ("mixtral", {"num_experts_per_tok": 9}, "top_k=9 is more than n_experts=8"),
 }
 

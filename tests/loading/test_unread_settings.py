@@ -20,10 +20,12 @@ WITHOUT_EFFECT = {
     *("hidden_dropout", "is_decoder", "embedding_dropout", "mlp_dropout", "initializer_cutoff_factor"),
     *("cls_token_id", "sep_token_id", "classifier_pooling", "sparse_prediction", "sparse_pred_ignore_index"),
     *("deterministic_flash_attn", "activation_dropout", "encoder_layerdrop", "decoder_layerdrop", "init_std"),
+    "residual_dropout",
 }
-# Read where use_sliding_window is true, where scale_decoder_outputs or no_rope_layers say nothing, and with longrope.
+# Read where use_sliding_window is true, with longrope, and where scale_decoder_outputs, no_rope_layers or layer_types
+# say nothing.
 ONLY_WITH_OTHERS = {"sliding_window", "max_window_layers", "tie_word_embeddings"}
-ONLY_WITH_OTHERS |= {"no_rope_layer_interval", "original_max_position_embeddings"}
+ONLY_WITH_OTHERS |= {"no_rope_layer_interval", "sliding_window_pattern", "original_max_position_embeddings"}
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -37,7 +39,7 @@ def test_every_field_of_transformers_is_read_or_without_effect(name, monkeypatch
 
     monkeypatch.setattr(ConfigValues, "get", noted)
     values = hf.AutoConfig.for_model(name).to_dict()
-    config_of(FAMILIES[name], values, NoTensors())
+    config_of(FAMILIES[name].scaled(values), values, NoTensors())
     refused = OF_OTHERS.keys() - FAMILIES[name].defaults.keys()
     read = asked | FAMILIES[name].aliases.keys() | ONLY_WITH_OTHERS | refused
     assert values.keys() - hf.PretrainedConfig().to_dict().keys() - read <= WITHOUT_EFFECT

@@ -49,6 +49,9 @@ LONG = {"rope_type": "longrope", "rope_theta": 100.0, "short_factor": [1.0, 1.1]
 TOKENS = {f"{name}_token_id": i for i, name in enumerate(("pad", "bos", "eos", "cls", "sep"))}
 MODERN = SHAPE | {"num_hidden_layers": 4, "hidden_size": 48, "local_attention": 4} | TOKENS
 OSS = GROUPED | {"num_local_experts": 5, "num_experts_per_tok": 2, "sliding_window": 4}
+FACTORS = {"embedding_multiplier": 3.0, "attention_multiplier": 0.4, "residual_multiplier": 0.6, "logits_scaling": 2.5}
+EXAONE = GROUPED | {"head_dim": 4, "sliding_window": 4}
+STABLE = SHAPE | {"hidden_size": 48, "num_key_value_heads": 2}
 OLMO3 = SHAPE | {"hidden_size": 96, "sliding_window": 4, "layer_types": ["sliding_attention", "full_attention"]}
 
 DECODERS = {
@@ -171,6 +174,50 @@ DECODERS = {
         | SLIDING
         | {"no_rope_layers": [0, 1, 0], "tie_word_embeddings": False, "mlp_bias": True, "head_dim": 4}
         | {"pad_token_id": 0},
+    ),
+    "starcoder2": (hf.Starcoder2ForCausalLM, SHAPE | {"num_key_value_heads": 2, "sliding_window": 5}),
+    "starcoder2, untied, no biases": (
+        hf.Starcoder2ForCausalLM,
+        SHAPE
+        | {"num_key_value_heads": 1, "use_bias": False, "tie_word_embeddings": False, "norm_epsilon": 1e-2}
+        | {"hidden_act": "relu", "rope_parameters": LINEAR},
+    ),
+    "starcoder2, no head": (hf.Starcoder2Model, SHAPE | {"num_key_value_heads": 6}),
+    "granite": (hf.GraniteForCausalLM, GROUPED | FACTORS),
+    "granite, tied, biases": (
+        hf.GraniteForCausalLM,
+        GROUPED | FACTORS | {"tie_word_embeddings": True, "attention_bias": True, "mlp_bias": True},
+    ),
+    "granite, factors of 1": (hf.GraniteForCausalLM, SHAPE | {"rope_parameters": YARN}),
+    "granite, no head": (hf.GraniteModel, GROUPED | {"residual_multiplier": -0.5, "embedding_multiplier": 0.25}),
+    "stablelm": (hf.StableLmForCausalLM, STABLE),
+    "stablelm, parallel, biases, tied": (
+        hf.StableLmForCausalLM,
+        STABLE | {"use_parallel_residual": True, "use_qkv_bias": True, "tie_word_embeddings": True},
+    ),
+    "stablelm, all rotated": (
+        hf.StableLmForCausalLM,
+        STABLE
+        | {"rope_parameters": LINEAR | {"partial_rotary_factor": 1.0}, "layer_norm_eps": 1e-2, "hidden_act": "gelu"},
+    ),
+    "exaone4": (hf.Exaone4ForCausalLM, EXAONE | {"num_hidden_layers": 5}),
+    "exaone4, own layers, tied": (
+        hf.Exaone4ForCausalLM,
+        EXAONE | {"layer_types": ["full_attention", "sliding_attention"], "tie_word_embeddings": True},
+    ),
+    "exaone4, no window": (
+        hf.Exaone4ForCausalLM,
+        EXAONE
+        | {"sliding_window": None, "layer_types": ["full_attention"] * 2, "rope_parameters": LLAMA3, "head_dim": 10},
+    ),
+    "ministral": (
+        hf.MinistralForCausalLM,
+        GROUPED | {"sliding_window": 4, "layer_types": ["full_attention", "sliding_attention"]},
+    ),
+    "ministral, all windows": (hf.MinistralForCausalLM, GROUPED | {"sliding_window": 5, "tie_word_embeddings": True}),
+    "ministral, no windows": (
+        hf.MinistralForCausalLM,
+        GROUPED | {"num_key_value_heads": 1, "head_dim": 4, "layer_types": ["full_attention"] * 2},
     ),
 }
 ENCODERS = {

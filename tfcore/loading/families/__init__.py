@@ -6,11 +6,13 @@ from tfcore.config import ModelConfig
 from tfcore.loading.families.bart import BART
 from tfcore.loading.families.bert import BERT, DISTILBERT
 from tfcore.loading.families.config_values import ConfigValues, Tensors, short
+from tfcore.loading.families.exaone import EXAONE4
 from tfcore.loading.families.gemma import GEMMA, GEMMA2, GEMMA3
 from tfcore.loading.families.gpt2 import GPT2
 from tfcore.loading.families.gpt_neox import GPT_NEOX
 from tfcore.loading.families.gpt_oss import GPT_OSS
-from tfcore.loading.families.llama import LLAMA, MISTRAL, QWEN2, QWEN3, SMOLLM3
+from tfcore.loading.families.granite import GRANITE
+from tfcore.loading.families.llama import LLAMA, MINISTRAL, MISTRAL, QWEN2, QWEN3, SMOLLM3
 from tfcore.loading.families.mapping import Family
 from tfcore.loading.families.marian import MARIAN
 from tfcore.loading.families.mixtures import MIXTRAL, OLMOE, QWEN2_MOE, QWEN3_MOE
@@ -18,12 +20,15 @@ from tfcore.loading.families.modernbert import MODERNBERT
 from tfcore.loading.families.olmo import OLMO2, OLMO3
 from tfcore.loading.families.phi import PHI3
 from tfcore.loading.families.roberta import CAMEMBERT, ROBERTA, XLM_ROBERTA
+from tfcore.loading.families.stablelm import STABLELM
+from tfcore.loading.families.starcoder2 import STARCODER2
 from tfcore.loading.families.t5 import T5
 
 FAMILIES: dict[str, Family] = {
     "gpt2": GPT2,
     "llama": LLAMA,
     "mistral": MISTRAL,
+    "ministral": MINISTRAL,
     "mixtral": MIXTRAL,
     "qwen2": QWEN2,
     "qwen3": QWEN3,
@@ -39,6 +44,10 @@ FAMILIES: dict[str, Family] = {
     "olmo3": OLMO3,
     "olmoe": OLMOE,
     "smollm3": SMOLLM3,
+    "starcoder2": STARCODER2,
+    "granite": GRANITE,
+    "stablelm": STABLELM,
+    "exaone4": EXAONE4,
     "bert": BERT,
     "distilbert": DISTILBERT,
     "roberta": ROBERTA,
@@ -89,7 +98,7 @@ def family_of(values: Mapping[str, object]) -> Family:
         raise ValueError(
             f"architectures={short(classes)} is not supported; supported: {', '.join(family.architectures)}"
         )
-    return family
+    return family.scaled(values)
 
 
 def _is_read(family: Family, name: str, value: object) -> bool:
@@ -104,4 +113,4 @@ def config_of(family: Family, values: Mapping[str, object], tensors: Tensors) ->
     Raises:
         ValueError: naming the field that does not fit.
     """
-    return family.config(ConfigValues(values, family.defaults, family.aliases), tensors)
+    return family.config(family.settings(values), tensors)

@@ -1,4 +1,5 @@
-"""LLaMA and the families built like it: Mistral, Qwen2, Qwen3, SmolLM3. One table of names, few differences."""
+"""LLaMA and the families built like it, with one table of names and few differences: Mistral, Ministral, Qwen2, Qwen3,
+SmolLM3."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,7 +29,7 @@ def llama_config(s: ConfigValues, tensors: Tensors, **more: Any) -> ModelConfig:
         "d_ff": s.whole("intermediate_size"),
         "max_seq_len": s.whole("max_position_embeddings"),
         "positions": more.get("positions") or s.rope(d_head),
-        "norm_eps": s.number("rms_norm_eps"),
+        "norm_eps": more["norm_eps"] if "norm_eps" in more else s.number("rms_norm_eps"),
         "activation": more.get("activation") or s.activation("hidden_act", gated=True),
         "head": head,
         "tie_embeddings": tied,
@@ -50,6 +51,10 @@ def _llama(s: ConfigValues, tensors: Tensors) -> ModelConfig:
 
 def _mistral(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     return llama_config(s, tensors, window=s.window())
+
+
+def _ministral(s: ConfigValues, tensors: Tensors) -> ModelConfig:
+    return llama_config(s, tensors, layers=layers_of(s, lambda _: True, s.window()))
 
 
 def _qwen2(s: ConfigValues, tensors: Tensors) -> ModelConfig:
@@ -162,6 +167,9 @@ MISTRAL = replace(
         "max_position_embeddings": 131_072,
         "sliding_window": 4096,
     },
+)
+MINISTRAL = replace(
+    MISTRAL, title="Ministral", architectures=("MinistralForCausalLM", "MinistralModel"), config=_ministral
 )
 QWEN2 = replace(
     LLAMA,

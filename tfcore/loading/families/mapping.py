@@ -29,6 +29,7 @@ class WeightSource:
         as_row: theirs is a matrix of one row, ours that row.
         in_turn: their rows of each expert are gate and up of the first unit, then those of the second; ours all gates,
             then all others.
+        factor: is multiplied with theirs.
     """
 
     names: tuple[str, ...]
@@ -38,6 +39,7 @@ class WeightSource:
     skipped: int = 0
     as_row: bool = False
     in_turn: bool = False
+    factor: float = 1.0
 
 
 def of(*names: str, **how: Any) -> tuple[WeightSource, ...]:
@@ -61,6 +63,7 @@ class Family:
         checked: pattern of tensors that `config` looks at, and that say what the settings say.
         defaults, aliases: see ConfigValues.
         quantised: the quant_method of files whose tensors are read.
+        factors: our modules -> what their rows are multiplied with, where the settings say it.
     """
 
     title: str
@@ -75,6 +78,22 @@ class Family:
     defaults: Mapping[str, object] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
     quantised: str | None = None
+    factors: Callable[[ConfigValues], Mapping[str, float]] | None = None
+
+    def settings(self, values: Mapping[str, object]) -> ConfigValues:
+        """The values of a config.json of this family."""
+        return ConfigValues(values, self.defaults, self.aliases)
+
+    def scaled(self, values: Mapping[str, object]) -> "Family":
+        """The family whose rows are multiplied as the settings say; itself where nothing is."""
+        factors = self.factors(self.settings(values)) if self.factors is not None else {}
+        if {*factors.values()} <= {1.0}:
+            return self
+        rows = {
+            name: tuple(replace(source, factor=factors.get(name, 1.0)) for source in sources)
+            for name, sources in self.rows.items()
+        }
+        return replace(self, rows=rows)
 
     def canonical(self, name: str) -> str | None:
         """The name that the table uses; None for a tensor that says nothing."""
@@ -101,7 +120,7 @@ class Piece:
         shape: that theirs must have.
         first, last: rows of ours that it fills, the last not included.
         expert: whose rows they are; None where there are no experts.
-        transposed, offset, skipped, as_row, in_turn: see WeightSource.
+        transposed, offset, skipped, as_row, in_turn, factor: see WeightSource.
         by_head: of how many heads their rows are, one head after the other; 0 where they are in our order.
     """
 
@@ -116,6 +135,7 @@ class Piece:
     skipped: int = 0
     as_row: bool = False
     in_turn: bool = False
+    factor: float = 1.0
 
     @property
     def place(self) -> tuple[int | slice, ...]:
@@ -131,7 +151,9 @@ class Piece:
         tensor = tensor.mT if self.transposed else tensor
         if self.in_turn:
             tensor = tensor.unflatten(1, (-1, 2)).transpose(1, 2).flatten(1, 2)
-        return tensor if self.offset == 0 else tensor.float() + self.offset
+        if (self.factor, self.offset) == (1, 0):
+            return tensor
+        return tensor.float() * self.factor + self.offset
 
 
 Plan = dict[str, list[Piece]]
@@ -215,7 +237,7 @@ def _pieces(source: WeightSource, shape: Shape, config: ModelConfig) -> Iterator
             turned = (*asked[:-2], asked[-1], asked[-2]) if transposed else asked
             shown = (1, *asked) if source.as_row else turned
             heads = config.attention.n_heads if source.by_head else 0
-            how = transposed, source.offset, heads, source.skipped, source.as_row, source.in_turn
+            how = transposed, source.offset, heads, source.skipped, source.as_row, source.in_turn, source.factor
             yield Piece(name, shown, start, start + n, expert, *how)
             start += n
 
