@@ -277,6 +277,28 @@ REFUSED = {
     "norms of single heads": ("stablelm", {"qk_layernorm": True}, "qk_layernorm=True is not supported"),
     "logits over nothing": ("granite", {"logits_scaling": 0}, "logits_scaling=0 divides by nothing"),
     "no pattern": ("exaone4", {"sliding_window_pattern": "LLLG"}, "sliding_window_pattern='LLLG' must be a whole"),
+    "projected embeddings": ("opt", {"word_embed_proj_dim": 512}, "word_embed_proj_dim=512 is not supported"),
+    "a norm that was taken away": ("opt", {"_remove_final_layer_norm": True}, "_remove_final_layer_norm=True is not"),
+    "norms without a scale": ("opt", {"layer_norm_elementwise_affine": False}, "layer_norm_elementwise_affine=False"),
+    "a stream of norms": (
+        "bloom",
+        {"apply_residual_connection_post_layernorm": True},
+        "apply_residual_connection_post_layernorm=True is not supported",
+    ),
+    "clipped queries": ("mpt", {"attn_config": {"clip_qkv": 6}}, "attn_config.clip_qkv=6 is not supported"),
+    "steeper ALiBi": ("mpt", {"attn_config": {"alibi_bias_max": 16}}, "attn_config.alibi_bias_max=16 is not supported"),
+    "biases of MPT": ("mpt", {"no_bias": False}, "no_bias=False is not supported; supported: True"),
+    "a text for attention": ("mpt", {"attn_config": "flash"}, "attn_config='flash' must be an object"),
+    "Falcon's ALiBi": ("falcon", {"alibi": True}, "alibi=True is not supported: Falcon-RW rounds its biases"),
+    "two norms for one": ("falcon", {"num_ln_in_parallel_attn": 2}, "num_ln_in_parallel_attn=2 is not supported"),
+    "kinds of attention": (
+        "gpt_neo",
+        {"attention_types": [[["global", "far"], 12]]},
+        "attention_types=[[['global', 'far'], 12]] is not supported; supported: 'global' or 'local' for each of the 24",
+    ),
+    "too few kinds of attention": ("gpt_neo", {"attention_types": [["global"]]}, "attention_types=[['global']] is not"),
+    "two numbers of keys": ("gpt_bigcode", {"num_key_value_heads": 3}, "num_key_value_heads=3 is not supported"),
+    "an mBART of BART's": ("mbart", {"normalize_before": False}, "normalize_before=False is not supported"),
     "too many experts": ("mixtral", {"num_experts_per_tok": 9}, "top_k=9 is more than n_experts=8"),
 }
 
@@ -357,7 +379,5 @@ def test_older_bart_files_ask_for_bos():
 
 
 def test_a_family_that_looks_like_another_is_refused_with_what_it_has_besides():
-    with pytest.raises(
-        ValueError, match=r"^model_type='mbart' is not supported: mBART normalises before each sublayer "
-    ):
-        family_of({"model_type": "mbart"})
+    with pytest.raises(ValueError, match=r"^model_type='deberta-v2' is not supported: DeBERTa adds products of "):
+        family_of({"model_type": "deberta-v2"})

@@ -19,6 +19,9 @@ WITHOUT_EFFECT = {
     "sinusoidal_pos_embds",  # which are among the weights
     *("hidden_dropout", "is_decoder", "embedding_dropout", "mlp_dropout", "initializer_cutoff_factor"),
     *("cls_token_id", "sep_token_id", "classifier_pooling", "sparse_prediction", "sparse_pred_ignore_index"),
+    *("attention_softmax_in_fp32", "scale_attention_softmax_in_fp32", "slow_but_exact"),  # only how precisely
+    *("resid_dropout", "embed_dropout", "emb_pdrop", "layerdrop"),
+    *("init_device", "embedding_fraction", "learned_pos_emb"),  # the last of which no code reads
     *("deterministic_flash_attn", "activation_dropout", "encoder_layerdrop", "decoder_layerdrop", "init_std"),
     "residual_dropout",
 }

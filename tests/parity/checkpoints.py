@@ -25,6 +25,12 @@ T5 = {"vocab_size": 61, "d_model": 24, "d_kv": 10, "d_ff": 40, "num_layers": 2, 
 BART = {"vocab_size": 61, "d_model": 24, "max_position_embeddings": 32, "decoder_start_token_id": 2}
 BART |= {f"{stack}_{name}": n for stack in ("encoder", "decoder") for name, n in STACK.items()}
 MARIAN = BART | {"pad_token_id": 58, "decoder_start_token_id": 58, "eos_token_id": 3, "forced_eos_token_id": 3}
+OPT = SHAPE | {"ffn_dim": 40} | {f"{name}_token_id": i for i, name in enumerate(("pad", "bos", "eos"))}
+BLOOM = {"vocab_size": 61, "hidden_size": 24, "n_layer": 2, "n_head": 6}
+MPT = {"vocab_size": 61, "d_model": 24, "n_layers": 2, "n_heads": 6, "max_seq_len": 32}
+FALCON = {name: SHAPE[name] for name in SHAPE if name != "intermediate_size"}
+NEO = {"vocab_size": 61, "hidden_size": 24, "num_heads": 6, "max_position_embeddings": 32, "window_size": 5}
+NEO |= {"num_layers": 4, "attention_types": [[["global", "local"], 2]]}
 THREE = GROUPED | {"num_hidden_layers": 3}
 LLAMA3 = {
     "rope_type": "llama3",
@@ -64,6 +70,49 @@ DECODERS = {
         GPT2 | {"scale_attn_by_inverse_layer_idx": True, "reorder_and_upcast_attn": True},
     ),
     "gpt2, no head": (hf.GPT2Model, GPT2 | {"activation_function": "silu"}),
+    "gpt bigcode": (hf.GPTBigCodeForCausalLM, GPT2),
+    "gpt bigcode, all keys, untied": (
+        hf.GPTBigCodeForCausalLM,
+        GPT2 | {"multi_query": False, "tie_word_embeddings": False, "n_inner": 17, "scale_attn_weights": False},
+    ),
+    "gpt bigcode, no head": (hf.GPTBigCodeModel, GPT2 | {"activation_function": "relu"}),
+    "gpt-neo": (hf.GPTNeoForCausalLM, NEO),
+    "gpt-neo, own kinds, untied": (
+        hf.GPTNeoForCausalLM,
+        NEO
+        | {"attention_types": [[["local"], 1], [["global", "local", "local"], 1]], "intermediate_size": 17}
+        | {"tie_word_embeddings": False, "activation_function": "relu", "window_size": 3, "layer_norm_epsilon": 1e-2},
+    ),
+    "gpt-neo, no head": (hf.GPTNeoModel, NEO | {"num_layers": 1, "attention_types": [[["global"], 1]]}),
+    "opt": (hf.OPTForCausalLM, OPT),
+    "opt, after each sum": (hf.OPTForCausalLM, OPT | {"do_layer_norm_before": False, "activation_function": "gelu"}),
+    "opt, untied, no biases": (hf.OPTForCausalLM, OPT | {"tie_word_embeddings": False, "enable_bias": False}),
+    "opt, no head": (hf.OPTModel, OPT | {"num_attention_heads": 2}),
+    "bloom": (hf.BloomForCausalLM, BLOOM),
+    "bloom, eight heads, untied": (
+        hf.BloomForCausalLM,
+        BLOOM | {"n_head": 8, "tie_word_embeddings": False, "layer_norm_epsilon": 1e-2},
+    ),
+    "bloom, no head": (hf.BloomModel, BLOOM | {"n_head": 3}),
+    "mpt": (hf.MptForCausalLM, MPT),
+    "mpt, own scale, untied": (
+        hf.MptForCausalLM,
+        MPT | {"n_heads": 12, "attn_config": {"softmax_scale": 0.3}, "tie_word_embeddings": False},
+    ),
+    "mpt, no head": (hf.MptModel, MPT | {"n_heads": 4, "layer_norm_epsilon": 1e-2}),
+    "falcon": (hf.FalconForCausalLM, FALCON),
+    "falcon, grouped": (hf.FalconForCausalLM, FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2}),
+    "falcon, grouped, one norm, biases": (
+        hf.FalconForCausalLM,
+        FALCON
+        | {"new_decoder_architecture": True, "num_kv_heads": 3, "num_ln_in_parallel_attn": 1, "bias": True}
+        | {"rope_parameters": LINEAR, "ffn_hidden_size": 17, "activation": "relu", "tie_word_embeddings": False},
+    ),
+    "falcon, in turn, all keys": (
+        hf.FalconForCausalLM,
+        FALCON | {"parallel_attn": False, "multi_query": False, "bias": True, "layer_norm_epsilon": 1e-2},
+    ),
+    "falcon, no head": (hf.FalconModel, FALCON | {"parallel_attn": False}),
     "llama": (hf.LlamaForCausalLM, GROUPED | {"rms_norm_eps": 1e-2}),
     "llama, tied": (hf.LlamaForCausalLM, GROUPED | {"tie_word_embeddings": True}),
     "llama, multi-query, biases": (
@@ -268,6 +317,20 @@ BOTH = {
         hf.T5ForConditionalGeneration,
         T5 | {"relative_attention_num_buckets": 7, "relative_attention_max_distance": 5},
     ),
+    "mt5": (hf.MT5ForConditionalGeneration, T5),
+    "mt5, head of its own, unequal": (
+        hf.MT5ForConditionalGeneration,
+        T5 | {"tie_word_embeddings": False, "num_decoder_layers": 3, "feed_forward_proj": "relu"},
+    ),
+    "mt5, no head": (hf.MT5Model, T5 | {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 9}),
+    "mbart": (hf.MBartForConditionalGeneration, BART | {"forced_bos_token_id": 9, "scale_embedding": True}),
+    "mbart, untied, unequal": (
+        hf.MBartForConditionalGeneration,
+        BART
+        | {"tie_word_embeddings": False, "encoder_layers": 1, "activation_function": "relu"}
+        | {"decoder_start_token_id": None},
+    ),
+    "mbart, no head": (hf.MBartModel, BART | {"decoder_layers": 1}),
     "bart": (hf.BartForConditionalGeneration, BART | {"forced_bos_token_id": 9}),
     "bart, scaled, untied, unequal": (
         hf.BartForConditionalGeneration,
@@ -288,6 +351,9 @@ BOTH = {
     "t5, no head": (hf.T5Model, T5 | {"feed_forward_proj": "gelu", "num_decoder_layers": 1}),
 }
 
+T5S = (hf.T5ForConditionalGeneration, hf.MT5ForConditionalGeneration)
+BARTS = (hf.BartForConditionalGeneration, hf.MBartForConditionalGeneration, hf.MarianMTModel)
+
 
 def written(kind, settings, folder, **options):
     """A model of `transformers` with random weights, its attention far from uniform, and its folder."""
@@ -295,7 +361,7 @@ def written(kind, settings, folder, **options):
     theirs = kind(kind.config_class(**copy.deepcopy(settings), attn_implementation="eager"))
     for parameter in theirs.parameters():
         nn.init.normal_(parameter, std=0.3)
-    if settings.get("tie_word_embeddings") is False and kind is hf.T5ForConditionalGeneration:
+    if settings.get("tie_word_embeddings") is False and kind in T5S:
         theirs.lm_head.weight = nn.Parameter(
             torch.randn(61, theirs.config.d_model)
         )  # they tie it, published files do not
@@ -305,7 +371,7 @@ def written(kind, settings, folder, **options):
         setattr(theirs.generation_config, name, settings[name])
     if isinstance(getattr(theirs, "final_logits_bias", None), torch.Tensor):
         nn.init.normal_(theirs.final_logits_bias)
-    if settings.get("tie_word_embeddings") is False and kind in (hf.BartForConditionalGeneration, hf.MarianMTModel):
+    if settings.get("tie_word_embeddings") is False and kind in BARTS:
         for name in ("encoder", "decoder"):  # which then are tables of their own, here with the same numbers
             getattr(theirs.model, name).embed_tokens.weight = nn.Parameter(theirs.model.shared.weight.clone())
     theirs.eval().requires_grad_(False).save_pretrained(folder, **options)

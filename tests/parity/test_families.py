@@ -10,6 +10,7 @@ from tests.small import difference, ids
 from tfcore import load
 
 PADDED = {"whole": 0, "right": 6, "left": -6}
+PLACES = torch.arange(13).expand(2, 13)
 
 
 def captured(config):
@@ -35,7 +36,9 @@ def test_decoders(tmp_path, kind, settings):
     tokens, n = ids(2, 13), ours.config.n_layers
     for pad in PADDED.values():
         real = padding(pad)
-        expected = theirs(tokens, attention_mask=real.long(), output_attentions=True, output_hidden_states=True)
+        # OPT counts the places of real tokens alone, where they are not given
+        more = {"position_ids": PLACES} if kind.config_class.model_type == "opt" else {}
+        expected = theirs(tokens, attention_mask=real.long(), output_attentions=True, output_hidden_states=True, **more)
         output = ours(tokens, padding_mask=real if pad else None, capture=captured(ours.config))
         assert_scores(output, expected, real)
         assert_stack(output.activations, "", n, expected.hidden_states, expected.attentions, real)
@@ -84,7 +87,7 @@ def test_encoder_decoders(tmp_path, kind, settings):
         assert len(expected.cross_attentions) == n
         for i, pattern in enumerate(expected.cross_attentions):
             assert difference(seen[f"decoder.blocks.{i}.cross_attn.pattern"], pattern) < TOLERANCE
-    assert ours.config.start_id == settings.get("decoder_start_token_id", 0)
+    assert ours.config.start_id == (settings.get("decoder_start_token_id") or 0)
 
 
 @pytest.mark.parametrize("name", ["llama", "mixtral", "gpt2"])

@@ -14,6 +14,8 @@ from tfcore.loading.families import FAMILIES
 # A model of each family whose head is its table, and that has all other rows.
 TIED = {
     "gpt2": DECODERS["gpt2"],
+    "opt": DECODERS["opt"],
+    "bloom": DECODERS["bloom"],
     "llama": DECODERS["llama, tied"],
     "mixtral": DECODERS["mixtral, one expert, window"],
     "qwen2_moe": DECODERS["qwen2 mixture, tied"],

@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 
 from tfcore.config import ModelConfig
-from tfcore.loading.families.bart import BART
+from tfcore.loading.families.alibi import BLOOM, MPT
+from tfcore.loading.families.bart import BART, MBART
 from tfcore.loading.families.bert import BERT, DISTILBERT
 from tfcore.loading.families.config_values import ConfigValues, Tensors, short
 from tfcore.loading.families.exaone import EXAONE4
+from tfcore.loading.families.falcon import FALCON
 from tfcore.loading.families.gemma import GEMMA, GEMMA2, GEMMA3
-from tfcore.loading.families.gpt2 import GPT2
+from tfcore.loading.families.gpt2 import GPT2, GPT_BIGCODE
+from tfcore.loading.families.gpt_neo import GPT_NEO
 from tfcore.loading.families.gpt_neox import GPT_NEOX
 from tfcore.loading.families.gpt_oss import GPT_OSS
 from tfcore.loading.families.granite import GRANITE
@@ -18,11 +21,12 @@ from tfcore.loading.families.marian import MARIAN
 from tfcore.loading.families.mixtures import MIXTRAL, OLMOE, QWEN2_MOE, QWEN3_MOE
 from tfcore.loading.families.modernbert import MODERNBERT
 from tfcore.loading.families.olmo import OLMO2, OLMO3
+from tfcore.loading.families.opt import OPT
 from tfcore.loading.families.phi import PHI3
 from tfcore.loading.families.roberta import CAMEMBERT, ROBERTA, XLM_ROBERTA
 from tfcore.loading.families.stablelm import STABLELM
 from tfcore.loading.families.starcoder2 import STARCODER2
-from tfcore.loading.families.t5 import T5
+from tfcore.loading.families.t5 import MT5, T5
 
 FAMILIES: dict[str, Family] = {
     "gpt2": GPT2,
@@ -48,6 +52,12 @@ FAMILIES: dict[str, Family] = {
     "granite": GRANITE,
     "stablelm": STABLELM,
     "exaone4": EXAONE4,
+    "opt": OPT,
+    "gpt_neo": GPT_NEO,
+    "gpt_bigcode": GPT_BIGCODE,
+    "bloom": BLOOM,
+    "mpt": MPT,
+    "falcon": FALCON,
     "bert": BERT,
     "distilbert": DISTILBERT,
     "roberta": ROBERTA,
@@ -55,11 +65,14 @@ FAMILIES: dict[str, Family] = {
     "camembert": CAMEMBERT,
     "modernbert": MODERNBERT,
     "t5": T5,
+    "mt5": MT5,
     "bart": BART,
+    "mbart": MBART,
     "marian": MARIAN,
 }
 # Families that look like one of these, and the feature for which they are not read.
-LACKING = {"mbart": "mBART normalises before each sublayer and after each stack, where BART does after each sum"}
+_DISENTANGLED = "DeBERTa adds products of queries and keys with vectors of relative positions to its scores"
+LACKING = {"deberta": _DISENTANGLED, "deberta-v2": _DISENTANGLED}
 UNSUPPORTED = ("quantization_config", "pruned_heads", "per_layer_config")  # fields that would change every family
 # Fields that change the numbers of the families that know them, which are those with a default for them, and the values
 # that change nothing. A file of another family that says one of them was made for another program than it names.

@@ -1,6 +1,8 @@
-"""BART: an encoder-decoder of post-norm blocks with learned positions and a norm of the embeddings in each stack."""
+"""BART: an encoder-decoder of post-norm blocks with learned positions and a norm of the embeddings in each stack; and
+mBART, whose blocks are pre-norm, with a norm after each stack."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tfcore.config import ModelConfig
@@ -18,10 +20,15 @@ _FIXED = {
     "add_final_layer_norm": False,
     "static_position_embeddings": False,
 }
+_FIXED_MBART = _FIXED | {"normalize_before": True, "add_final_layer_norm": True}
 
 
 def _bart(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     return bart_config(s, tensors, _FIXED, positions="learned", embed_norm=True)
+
+
+def _mbart(s: ConfigValues, tensors: Tensors) -> ModelConfig:
+    return bart_config(s, tensors, _FIXED_MBART, positions="learned", embed_norm=True, norm_placement="pre")
 
 
 def bart_config(s: ConfigValues, tensors: Tensors, fixed: Mapping[str, bool], **more: Any) -> ModelConfig:
@@ -54,7 +61,7 @@ def bart_config(s: ConfigValues, tensors: Tensors, fixed: Mapping[str, bool], **
         "logit_bias": head and _BIAS in tensors,
         "tie_embeddings": tied,
         "embed_scale": width**0.5 if s.flag("scale_embedding") else 1.0,
-        "start_id": s.whole("decoder_start_token_id", low=0),
+        "start_id": s.whole("decoder_start_token_id", null=s.bos(), low=0),
         "writing": _writing(s),
         "init": "normal",
     }
@@ -148,4 +155,12 @@ BART = Family(
         "num_attention_heads": "encoder_attention_heads",
         "num_hidden_layers": "encoder_layers",
     },
+)
+MBART = replace(
+    BART,
+    title="mBART",
+    architectures=("MBartForConditionalGeneration", "MBartModel"),
+    config=_mbart,
+    rows={**BART.rows, **{f"{stack}.ln_final": of(f"{stack}.layer_norm") for stack in ("encoder", "decoder")}},
+    defaults={**BART.defaults, "decoder_start_token_id": None},  # the language's id; else that of a text's beginning
 )

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from tfcore.config import ModelConfig
@@ -23,8 +24,9 @@ class WeightSource:
             do in a joint projection; with `#`, there is one for each expert.
         transposed: theirs are (in, out), ours (out, in); of every expert, where their tensor has them all.
         offset: is added to theirs.
-        by_head: their rows are query, key and value of the first head, then those of the second; ours all queries,
-            then all keys, then all values.
+        by_head: their rows are query, key and value of the first head, then those of the second, or where several
+            queries share a key and a value, these queries, the key and the value, then those of the second key; ours
+            all queries, then all keys, then all values.
         skipped: how many of their first rows are none of ours.
         as_row: theirs is a matrix of one row, ours that row.
         in_turn: their rows of each expert are gate and up of the first unit, then those of the second; ours all gates,
@@ -121,7 +123,8 @@ class Piece:
         first, last: rows of ours that it fills, the last not included.
         expert: whose rows they are; None where there are no experts.
         transposed, offset, skipped, as_row, in_turn, factor: see WeightSource.
-        by_head: of how many heads their rows are, one head after the other; 0 where they are in our order.
+        by_head: how many key/value heads their rows are of, one after the other, and how many query heads come with
+            each; None where they are in our order.
     """
 
     source: str
@@ -131,7 +134,7 @@ class Piece:
     expert: int | None = None
     transposed: bool = False
     offset: float = 0.0
-    by_head: int = 0
+    by_head: tuple[int, int] | None = None
     skipped: int = 0
     as_row: bool = False
     in_turn: bool = False
@@ -147,7 +150,9 @@ class Piece:
         """Their tensor as it stands in ours."""
         tensor = tensor[0] if self.as_row else tensor[self.skipped :]
         if self.by_head:
-            tensor = tensor.unflatten(0, (self.by_head, 3, -1)).transpose(0, 1).flatten(0, 2)
+            groups, n = self.by_head
+            queries, keys, values = tensor.unflatten(0, (groups, n + 2, -1)).split((n, 1, 1), dim=1)
+            tensor = torch.cat([part.flatten(0, 2) for part in (queries, keys, values)])
         tensor = tensor.mT if self.transposed else tensor
         if self.in_turn:
             tensor = tensor.unflatten(1, (-1, 2)).transpose(1, 2).flatten(1, 2)
@@ -236,8 +241,9 @@ def _pieces(source: WeightSource, shape: Shape, config: ModelConfig) -> Iterator
             asked = (n + source.skipped, *inner[1:])
             turned = (*asked[:-2], asked[-1], asked[-2]) if transposed else asked
             shown = (1, *asked) if source.as_row else turned
-            heads = config.attention.n_heads if source.by_head else 0
-            how = transposed, source.offset, heads, source.skipped, source.as_row, source.in_turn, source.factor
+            groups = config.attention.kv_heads
+            by_head = (groups, config.attention.n_heads // groups) if source.by_head else None
+            how = transposed, source.offset, by_head, source.skipped, source.as_row, source.in_turn, source.factor
             yield Piece(name, shown, start, start + n, expert, *how)
             start += n
 

@@ -1,4 +1,6 @@
-"""T5, 1.0 and 1.1: settings and weight names."""
+"""T5, 1.0 and 1.1, and mT5: settings and weight names."""
+
+from dataclasses import replace
 
 from tfcore.config import ModelConfig
 from tfcore.loading.families.config_values import ConfigValues, Tensors, known_activation
@@ -9,7 +11,20 @@ _TABLES = ("shared", "encoder.embed_tokens", "decoder.embed_tokens")  # one tabl
 LONGEST = 4096  # relative positions set no limit; ours is for memory's sake
 
 
-def _config(s: ConfigValues, tensors: Tensors) -> ModelConfig:
+def _t5(s: ConfigValues, tensors: Tensors) -> ModelConfig:
+    return _config(s, tensors, scaled=_scaled(s))
+
+
+def _mt5(s: ConfigValues, tensors: Tensors) -> ModelConfig:
+    return _config(s, tensors, scaled=False)
+
+
+def _config(s: ConfigValues, tensors: Tensors, scaled: bool) -> ModelConfig:
+    """Settings of T5 and those built like it.
+
+    Args:
+        scaled: whether hidden states are scaled before the head.
+    """
     s.only("is_decoder", False)
     head, tied = _head(s, tensors)
     width, n_layers = s.whole("d_model"), s.whole("num_layers")
@@ -31,7 +46,7 @@ def _config(s: ConfigValues, tensors: Tensors) -> ModelConfig:
         norm=NormConfig(eps=s.number("layer_norm_epsilon")),
         head="lm" if head else "none",
         tie_embeddings=tied,
-        logit_scale=width**-0.5 if head and _scaled(s) else 1.0,
+        logit_scale=width**-0.5 if head and scaled else 1.0,
         start_id=s.whole("decoder_start_token_id", null=s.whole("pad_token_id", low=0), low=0),
         init="normal",
     )
@@ -87,7 +102,7 @@ _ACROSS = "decoder.block.*.layer.1.EncDecAttention."
 T5 = Family(
     title="T5",
     architectures=("T5ForConditionalGeneration", "T5WithLMHeadModel", "T5Model"),
-    config=_config,
+    config=_t5,
     rows={
         "embed": sum((of(name) for name in (*_TABLES, "lm_head")), ()),
         "unembed": of("lm_head"),
@@ -119,5 +134,19 @@ T5 = Family(
         "num_attention_heads": "num_heads",
         "num_hidden_layers": "num_layers",
         "head_dim": "d_kv",
+    },
+)
+MT5 = replace(
+    T5,
+    title="mT5",
+    architectures=("MT5ForConditionalGeneration", "MT5Model"),
+    config=_mt5,
+    defaults={
+        **T5.defaults,
+        "vocab_size": 250_112,
+        "d_ff": 1024,
+        "num_layers": 8,
+        "num_heads": 6,
+        "feed_forward_proj": "gated-gelu",
     },
 )
