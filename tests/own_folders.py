@@ -46,6 +46,12 @@ FAMILIES = {
         GROUPED | {"vocab_size": 400, "head_dim": 10, "sliding_window": 9, "num_hidden_layers": 7},
         pieces,
     ),
+    "bloom": (hf.BloomForCausalLM, {"vocab_size": 330, "hidden_size": 24, "n_layer": 3, "n_head": 6}, byte_level),
+    "falcon": (
+        hf.FalconForCausalLM,
+        SHAPE | {"vocab_size": 330, "new_decoder_architecture": True, "num_kv_heads": 2},
+        byte_level,
+    ),
     "pythia": (hf.GPTNeoXForCausalLM, SHAPE | {"vocab_size": 330, "hidden_size": 48}, byte_level),
     "olmo2": (hf.Olmo2ForCausalLM, GROUPED | {"vocab_size": 330}, byte_level),
     "phi3": (hf.Phi3ForCausalLM, SHAPE | {"vocab_size": 400, "pad_token_id": 0}, pieces),
@@ -82,6 +88,11 @@ FAMILIES = {
         SHAPE | {"vocab_size": 330, "max_position_embeddings": 50},
         lambda: with_a_mask(byte_level("<s> $A </s>", ("<s>", "</s>"))),
     ),
+    "mpnet": (
+        hf.MPNetForMaskedLM,
+        SHAPE | {"vocab_size": 330, "max_position_embeddings": 50},
+        lambda: with_a_mask(byte_level("<s> $A </s>", ("<s>", "</s>"))),
+    ),
     "modernbert": (
         hf.ModernBertForMaskedLM,
         SHAPE
@@ -93,6 +104,18 @@ FAMILIES = {
         hf.T5ForConditionalGeneration,
         {"vocab_size": 80, "d_model": 24, "d_kv": 10, "d_ff": 40, "num_layers": 2, "num_heads": 4},
         unigram,
+    ),
+    "umt5": (
+        hf.UMT5ForConditionalGeneration,
+        {"vocab_size": 80, "d_model": 24, "d_kv": 10, "d_ff": 40, "num_layers": 2, "num_heads": 4},
+        unigram,
+    ),
+    "m2m100": (
+        hf.M2M100ForConditionalGeneration,
+        {"vocab_size": 330, "d_model": 24, "max_position_embeddings": 48, "decoder_start_token_id": 1}
+        | {f"{stack}_{name}": n for stack in ("encoder", "decoder") for name, n in STACK.items()}
+        | {"eos_token_id": 1, "pad_token_id": 2},
+        lambda: byte_level("<s> $A </s>", ("<s>", "</s>")),
     ),
     "bart": (
         hf.BartForConditionalGeneration,

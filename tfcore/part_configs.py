@@ -18,6 +18,12 @@ Routing = Literal["tokens", "experts"]
 SoftmaxPlace = Literal["before", "after"]
 Scaling = Literal["linear", "llama3", "yarn", "longrope"]
 
+_KIND_OF: dict[str, Positions] = {  # settings of positions of one kind alone
+    "halves": "sinusoidal",
+    "first": "sinusoidal",
+    "by_layer": "relative",
+    "absolute": "relative",
+}
 GATED: tuple[Activation, ...] = ("swiglu", "geglu", "geglu_tanh", "reglu")
 
 
@@ -131,10 +137,15 @@ class PositionsConfig:
         kind: see tfcore.positions.
         base: of the wavelengths of RoPE and of sinusoidal positions.
         halves: of sinusoidal positions: all sines, then all cosines, as in Marian, not a sine and a cosine in turn.
+        first: of sinusoidal positions: the number of the first place (M2M100, arXiv:2010.11125, its published code).
         scaling: slower RoPE for longer texts; None leaves it as it is.
         rotated: how many of the first features of a head RoPE rotates (arXiv:2204.06745, section 2.1); None means all.
         buckets, distance: of relative positions (arXiv:1910.10683, section 2.1): how many learned biases a head has,
             and the distance from which on all share the last.
+        by_layer: of relative positions: each layer has biases of its own (umT5, arXiv:2304.09151, its published code);
+            otherwise those of a stack share them.
+        absolute: of relative positions: a learned vector of each place is added to the embeddings, too (MPNet,
+            arXiv:2004.09297, its published code).
 
     Raises:
         ValueError: naming the values that do not fit and what would.
@@ -143,19 +154,27 @@ class PositionsConfig:
     kind: Positions = "rope"
     base: float = 10_000.0
     halves: bool = False
+    first: int = 0
     scaling: RopeScaling | None = None
     rotated: int | None = None
     buckets: int = 32
     distance: int = 128
+    by_layer: bool = False
+    absolute: bool = False
 
     def __post_init__(self) -> None:
         check_choice(self, kind=Positions)
         check_number(self, base=(1.001, 1e9))
         check_whole(self, buckets=(4, 4_096), distance=(2, 1_048_576))
         check_part(self, scaling=RopeScaling)
-        check_flag(self, "halves")
-        if self.halves and self.kind != "sinusoidal":
-            raise ValueError(f"halves=True goes with positions of kind 'sinusoidal', not {self.kind!r}; leave it False")
+        check_whole(self, first=(0, 1_000_000))
+        check_flag(self, "halves", "by_layer", "absolute")
+        for name, kind in _KIND_OF.items():
+            if (value := getattr(self, name)) and self.kind != kind:
+                nothing = type(value)()
+                raise ValueError(
+                    f"{name}={value} goes with positions of kind {kind!r}, not {self.kind!r}; leave it {nothing}"
+                )
         check_whole(self, optional=True, rotated=(2, 65_536))
         for name in ("scaling", "rotated"):
             if getattr(self, name) is not None and self.kind != "rope":
@@ -166,6 +185,16 @@ class PositionsConfig:
             raise ValueError(f"rotated={self.rotated} must be even, rope rotates pairs; nearest: {self.rotated + 1}")
         if self.kind == "relative" and self.distance <= self.buckets // 2:
             raise ValueError(f"distance={self.distance} must be above half of buckets={self.buckets}")
+
+    @property
+    def learned(self) -> bool:
+        """Whether there is a table of vectors, one for each place, that are added to the embeddings."""
+        return self.kind == "learned" or self.absolute
+
+    @property
+    def added(self) -> bool:
+        """Whether vectors are added to the embeddings, learned or not."""
+        return self.learned or self.kind == "sinusoidal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

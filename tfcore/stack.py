@@ -1,6 +1,9 @@
 """A stack of blocks - the encoder or the decoder - with its positions, masks and norms around it."""
 
+from typing import cast
+
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -12,7 +15,6 @@ from tfcore.inspection.capture import ActivationRecorder
 from tfcore.kv_cache import KVCache
 from tfcore.linear import Embedding
 from tfcore.norms import NoNorm, Norm
-from tfcore.part_configs import PositionsConfig
 from tfcore.positions import alibi_bias, alibi_slopes, relative_bucket, rotation_of, sinusoidal
 
 Rotation = tuple[Float[Tensor, "query rotated"], Float[Tensor, "query rotated"]]
@@ -31,13 +33,17 @@ class Stack(nn.Module):
     def __init__(self, config: ModelConfig, n_layers: int, causal: bool, cross: bool = False) -> None:
         super().__init__()
         self.config, self.causal, self.cross = config, causal, cross
-        if config.positions.kind == "learned":
+        if config.positions.learned:
             self.pos_embed = Embedding(config.max_seq_len, config.d_model)
+        if config.positions.kind == "relative" and config.positions.by_layer:
+            tables = (Embedding(config.positions.buckets, config.attention.n_heads) for _ in range(n_layers))
+            self.relative_biases = nn.ModuleList(tables)
         elif config.positions.kind == "relative":  # one table for all layers
             self.relative_bias = Embedding(config.positions.buckets, config.attention.n_heads)
         self.embed_norm = Norm(config) if config.norm.of_embeddings else NoNorm()
         self.blocks = nn.ModuleList(Block(config, i, cross) for i in range(n_layers))
-        kinds = [(config.window_of(i), config.positions_of(i)) for i in range(n_layers)]
+        own = config.positions.by_layer
+        kinds = [(config.window_of(i), config.positions_of(i), i if own else 0) for i in range(n_layers)]
         self.alike = [kinds.index(kind) for kind in kinds]  # the first layer with its window and positions, for each
         # after a post-norm block the stream is normalised already
         self.ln_final: Norm = Norm(config) if config.norm.final else NoNorm()  # type: ignore[assignment]
@@ -89,18 +95,25 @@ class Stack(nn.Module):
         device = next(self.parameters()).device
         return self._context(n, 0, device, layer, None, None, None)
 
+    def relative_table(self, layer: int) -> Float[Tensor, "bucket head"]:
+        """The learned biases of relative positions in a layer."""
+        if not self.config.positions.by_layer:
+            return self.relative_bias.weight
+        return cast("Embedding", self.relative_biases[layer]).weight
+
     def _with_positions(
         self, x: Float[Tensor, "batch seq d_model"], start: int, recorder: ActivationRecorder
     ) -> Float[Tensor, "batch seq d_model"]:
         """The embeddings with the positions that are added to them, normalised where the config says so."""
         config = self.config
         places = range(start, start + x.shape[1])
-        if config.positions.kind == "learned":
+        if config.positions.learned:
             x = x + recorder("pos_embed", self.pos_embed.weight[places.start : places.stop])
         elif config.positions.kind == "sinusoidal":
             # computed on the CPU, in double precision, which not every device has
             kind = config.positions
-            table = sinusoidal(torch.arange(places.start, places.stop), config.d_model, kind.base, kind.halves)
+            numbers = torch.arange(places.start, places.stop) + kind.first
+            table = sinusoidal(numbers, config.d_model, kind.base, kind.halves)
             x = x + recorder("pos_embed", table.to(x))
         return self.embed_norm(x, recorder, "embed_norm")
 
@@ -142,18 +155,17 @@ class Stack(nn.Module):
                 raise ValueError("mask and padding_mask leave a token nothing to see; let each see at least itself")
         query = torch.arange(start, start + n, device=device)
         key = torch.arange(start - n_cached, start + n, device=device)
-        bias, rotated = self._relations(self.config.positions_of(layer), start, query, key)
+        bias, rotated = self._relations(layer, start, query, key)
         return AttentionContext(mask=mask, is_causal=is_causal, bias=bias, rotation=rotated, n_query=n, device=device)
 
-    def _relations(
-        self, positions: PositionsConfig, start: int, query: Int[Tensor, " query"], key: Int[Tensor, " key"]
-    ) -> Relations:
+    def _relations(self, layer: int, start: int, query: Int[Tensor, " query"], key: Int[Tensor, " key"]) -> Relations:
         """The bias that positions add to the scores, (head, query, key), and the rotation of queries and keys."""
+        positions = self.config.positions_of(layer)
         if positions.kind == "alibi":
             return alibi_bias(alibi_slopes(self.config.attention.n_heads).to(query.device), query, key), None
         if positions.kind == "relative":
             n, distance = positions.buckets, positions.distance
             bucket = relative_bucket(query, key, n, distance, both_ways=not self.causal)
-            return self.relative_bias(bucket).permute(2, 0, 1), None  # (head, query, key)
+            return F.embedding(bucket, self.relative_table(layer)).permute(2, 0, 1), None  # (head, query, key)
         places = torch.arange(start, start + len(query))
         return None, rotation_of(positions, places, self.config.head_size, query.device)

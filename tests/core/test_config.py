@@ -99,6 +99,14 @@ REFUSED = {
     "positions: halves=True goes with positions of kind 'sinusoidal', not 'rope'; leave it False": {
         "sines_first": True
     },
+    "positions: first=2 goes with positions of kind 'sinusoidal', not 'rope'; leave it 0": {"first_place": 2},
+    "positions: by_layer=True goes with positions of kind 'relative', not 'learned'; leave it False": {
+        "relative_by_layer": True,
+        "positions": "learned",
+    },
+    "positions: absolute=True goes with positions of kind 'relative', not 'rope'; leave it False": {
+        "relative_absolute": True
+    },
     "start_id=61 must be below vocab_size=61": {"start_id": 61, "architecture": "encoder-decoder"},
     "parallel=True goes with norm_placement='pre' and one stack, not with 'post' and 'decoder'": {
         "parallel": True,

@@ -20,7 +20,7 @@ PLACES = {  # part of a parameter's name -> component; the first that fits
     "unembed.": "unembedding",
     "segment_embed.": "segments",
     "pos_embed.": "positions",
-    "relative_bias.": "positions",
+    "relative_bias": "positions",
     "_norm.": "norms",
     "ln": "norms",
     "cross_attn.": "cross-attention",

@@ -297,6 +297,18 @@ ENCODERS = {
         | {"classifier_activation": "relu", "local_attention": 1},
     ),
     "modernbert, no head": (hf.ModernBertModel, MODERN | {"local_attention": 7}),
+    "mpnet": (hf.MPNetForMaskedLM, ROBERTA),
+    "mpnet, untied, relu": (
+        hf.MPNetForMaskedLM,
+        ROBERTA | {"tie_word_embeddings": False, "hidden_act": "relu", "layer_norm_eps": 1e-3},
+    ),
+    "mpnet, no head": (hf.MPNetModel, ROBERTA | {"num_attention_heads": 3}),
+    "nomicbert": (hf.NomicBertForMaskedLM, SHAPE),
+    "nomicbert, scaled, gelu, wide heads": (
+        hf.NomicBertForMaskedLM,
+        SHAPE | {"head_dim": 10, "rope_parameters": LINEAR, "hidden_act": "gelu", "type_vocab_size": 3},
+    ),
+    "nomicbert, no head": (hf.NomicBertModel, SHAPE | {"layer_norm_eps": 1e-3}),
     "distilbert": (hf.DistilBertForMaskedLM, DISTIL),
     "distilbert, untied": (hf.DistilBertForMaskedLM, DISTIL | {"tie_word_embeddings": False, "activation": "relu"}),
     "distilbert, no head": (hf.DistilBertModel, DISTIL | {"sinusoidal_pos_embds": True}),
@@ -323,6 +335,22 @@ BOTH = {
         T5 | {"tie_word_embeddings": False, "num_decoder_layers": 3, "feed_forward_proj": "relu"},
     ),
     "mt5, no head": (hf.MT5Model, T5 | {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 9}),
+    "umt5": (hf.UMT5ForConditionalGeneration, T5),
+    "umt5, unequal, few buckets": (
+        hf.UMT5ForConditionalGeneration,
+        T5
+        | {"num_layers": 1, "num_decoder_layers": 3, "feed_forward_proj": "gated-silu"}
+        | {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 9},
+    ),
+    "umt5, no head": (hf.UMT5Model, T5 | {"num_decoder_layers": 1}),
+    "m2m100": (hf.M2M100ForConditionalGeneration, BART | {"pad_token_id": 6, "forced_bos_token_id": 9}),
+    "m2m100, untied, unequal, unscaled": (
+        hf.M2M100ForConditionalGeneration,
+        BART
+        | {"tie_word_embeddings": False, "encoder_layers": 1, "activation_function": "gelu", "pad_token_id": 8}
+        | {"scale_embedding": False, "decoder_start_token_id": 5},
+    ),
+    "m2m100, no head": (hf.M2M100Model, BART | {"decoder_layers": 1, "pad_token_id": 6}),
     "mbart": (hf.MBartForConditionalGeneration, BART | {"forced_bos_token_id": 9, "scale_embedding": True}),
     "mbart, untied, unequal": (
         hf.MBartForConditionalGeneration,
@@ -352,7 +380,12 @@ BOTH = {
 }
 
 T5S = (hf.T5ForConditionalGeneration, hf.MT5ForConditionalGeneration)
-BARTS = (hf.BartForConditionalGeneration, hf.MBartForConditionalGeneration, hf.MarianMTModel)
+BARTS = (
+    hf.BartForConditionalGeneration,
+    hf.MBartForConditionalGeneration,
+    hf.M2M100ForConditionalGeneration,
+    hf.MarianMTModel,
+)
 
 
 def written(kind, settings, folder, **options):

@@ -23,6 +23,7 @@ TIED = {
     "bert": ENCODERS["bert"],
     "distilbert": ENCODERS["distilbert"],
     "roberta": ENCODERS["roberta"],
+    "nomic_bert": ENCODERS["nomicbert"],
     "modernbert": ENCODERS["modernbert"],
     "t5": BOTH["t5 1.0"],
     "bart": BOTH["bart"],

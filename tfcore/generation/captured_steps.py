@@ -16,7 +16,6 @@ from tfcore.inspection.capture import ActivationRecorder
 from tfcore.kv_cache import FixedCache, KVCache
 from tfcore.model import Transformer
 
-ADDED = ("learned", "sinusoidal")  # positions that are vectors, added to the embeddings
 CAPTURED_FROM = 12  # new tokens: recording takes as long as about so many steps
 WARMED = 3  # steps before the one that is recorded: libraries choose their kernels and take their memory in them
 _recording = threading.Lock()
@@ -60,7 +59,7 @@ class OneStep:
         self._cache = FixedCache(cache, self.place)
         self._key = torch.arange(capacity, device=model.device)
         self._added = None
-        if model.config.positions.kind in ADDED:
+        if model.config.positions.added:
             self._added = model.activations(self.token.expand(1, capacity), "pos_embed")["pos_embed"]  # (key, d_model)
         self._whole = model.stack.attention_context(capacity, 0)  # of a text that fills the cache
 

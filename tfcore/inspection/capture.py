@@ -109,7 +109,7 @@ def _exists(config: ModelConfig, name: str, layer: int, cross: bool) -> bool:
     last = name.removeprefix("blocks.*.")
     needs = {
         "segment_embed": config.n_segments > 0,
-        "pos_embed": config.positions.kind in ("learned", "sinusoidal"),
+        "pos_embed": config.positions.added,
         "embed_norm.": config.norm.of_embeddings,
         "attn.rot_": config.positions_of(layer).kind == "rope",
         "mlp.router": routed,

@@ -109,7 +109,7 @@ def written(model: Transformer, ids: Sequence[int]) -> Output:
         ValueError: a model whose stream is no plain sum (post-norm), or which has no logits for a next token.
     """
     check_model(model)
-    config, places = model.config, model.config.positions.kind in ("learned", "sinusoidal")
+    config, places = model.config, model.config.positions.added
     names = ["ln_final.scale", "blocks.0.resid_pre", *(["pos_embed"] if places else [])]
     names += [name for name in known_names(config) if name.startswith("blocks.") and name.endswith(WRITTEN)]
     output: Output = model(one_text(model, ids), capture=names, logits_to_keep=NO_LOGITS)

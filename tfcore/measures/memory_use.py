@@ -214,10 +214,10 @@ def _cross_attention(config: ModelConfig, n: int, others: int, size: int, kernel
 def _position_bias(config: ModelConfig, layer: Layer, n: int, size: int, kernel: Kernel) -> int:
     """Bytes of the bias that positions add to the scores, the same for all sequences: the fused kernel keeps it.
 
-    A decoder's layers each write it anew, with -inf where the mask is; an encoder's share one.
+    A decoder's layers each write it anew, with -inf where the mask is; an encoder's share one, unless each has its own.
     """
     biased = config.positions.kind in ("alibi", "relative") and kernel == "fused"
-    shared = layer.encoder and layer.index > 0
+    shared = layer.encoder and layer.index > 0 and not config.positions.by_layer
     return config.attention.n_heads * n * n * size if biased and not shared else 0
 
 

@@ -181,11 +181,13 @@ def _ends(config: ModelConfig) -> dict[str, int]:
     """Parameters before and after the blocks."""
     stacks = 2 if config.architecture == "encoder-decoder" else 1
     d, norms = config.d_model, config.norm.final + config.norm.of_embeddings
-    tables = {"learned": config.max_seq_len * d, "relative": config.positions.buckets * config.attention.n_heads}
+    places, positions = config.max_seq_len * d if config.positions.learned else 0, config.positions
+    tables = config.encoder_layers + config.decoder_layers if positions.by_layer else stacks
+    relative = tables * positions.buckets * config.attention.n_heads if positions.kind == "relative" else 0
     biases = config.vocab_size * config.has_logit_bias
     counts = {
         "token embedding": config.vocab_size * d,
-        "positions": stacks * tables.get(config.positions.kind, 0),
+        "positions": stacks * places + relative,
         "segments": config.n_segments * d,
         "norms": stacks * norms * _norm(config),
         "mlm head": d * d + d * config.mlm_bias + _norm(config) + biases if config.head == "mlm" else 0,

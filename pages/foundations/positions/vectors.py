@@ -130,7 +130,7 @@ def trained_here() -> None:
 
 def no_table(config: ModelConfig, _: object) -> str | None:
     """Why a model is of no use here."""
-    if config.positions.kind == "learned":
+    if config.positions.learned:
         return None if config.max_seq_len >= FEWEST else f"its table has fewer than {FEWEST} positions."
     return f"its positions are {config.positions.kind}, so there is no table of vectors to look at."
 

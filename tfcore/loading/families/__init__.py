@@ -17,16 +17,17 @@ from tfcore.loading.families.gpt_oss import GPT_OSS
 from tfcore.loading.families.granite import GRANITE
 from tfcore.loading.families.llama import LLAMA, MINISTRAL, MISTRAL, QWEN2, QWEN3, SMOLLM3
 from tfcore.loading.families.mapping import Family
-from tfcore.loading.families.marian import MARIAN
+from tfcore.loading.families.marian import M2M100, MARIAN
 from tfcore.loading.families.mixtures import MIXTRAL, OLMOE, QWEN2_MOE, QWEN3_MOE
 from tfcore.loading.families.modernbert import MODERNBERT
+from tfcore.loading.families.nomic import NOMIC_BERT
 from tfcore.loading.families.olmo import OLMO2, OLMO3
 from tfcore.loading.families.opt import OPT
 from tfcore.loading.families.phi import PHI3
-from tfcore.loading.families.roberta import CAMEMBERT, ROBERTA, XLM_ROBERTA
+from tfcore.loading.families.roberta import CAMEMBERT, MPNET, ROBERTA, XLM_ROBERTA
 from tfcore.loading.families.stablelm import STABLELM
 from tfcore.loading.families.starcoder2 import STARCODER2
-from tfcore.loading.families.t5 import MT5, T5
+from tfcore.loading.families.t5 import MT5, T5, UMT5
 
 FAMILIES: dict[str, Family] = {
     "gpt2": GPT2,
@@ -63,12 +64,16 @@ FAMILIES: dict[str, Family] = {
     "roberta": ROBERTA,
     "xlm-roberta": XLM_ROBERTA,
     "camembert": CAMEMBERT,
+    "mpnet": MPNET,
     "modernbert": MODERNBERT,
+    "nomic_bert": NOMIC_BERT,
     "t5": T5,
     "mt5": MT5,
+    "umt5": UMT5,
     "bart": BART,
     "mbart": MBART,
     "marian": MARIAN,
+    "m2m_100": M2M100,
 }
 # Families that look like one of these, and the feature for which they are not read.
 _DISENTANGLED = "DeBERTa adds products of queries and keys with vectors of relative positions to its scores"

@@ -1,11 +1,12 @@
-"""Marian (OPUS-MT): BART's table without norms of the embeddings; positions are sines, then cosines."""
+"""Marian (OPUS-MT): BART's table without norms of the embeddings; positions are sines, then cosines. And M2M100 (NLLB),
+which is to mBART what Marian is to BART."""
 
 from dataclasses import replace
 
 import torch
 
 from tfcore.config import ModelConfig
-from tfcore.loading.families.bart import BART, bart_config
+from tfcore.loading.families.bart import BART, MBART, bart_config
 from tfcore.loading.families.config_values import ConfigValues, Tensors
 from tfcore.part_configs import PositionsConfig
 from tfcore.positions import sinusoidal
@@ -19,6 +20,7 @@ _FIXED = {
     "static_position_embeddings": True,
     "share_encoder_decoder_embeddings": True,
 }
+_FIXED_M2M = _FIXED | {"normalize_before": True, "add_final_layer_norm": True}
 
 
 def _marian(s: ConfigValues, tensors: Tensors) -> ModelConfig:
@@ -31,6 +33,16 @@ def _marian(s: ConfigValues, tensors: Tensors) -> ModelConfig:
             if theirs.shape != table.shape or not bool((theirs - table).abs().max() < _ROUNDED):
                 raise ValueError(f"{stored} differs from the sines and cosines that Marian adds; it is not supported")
     return config
+
+
+def _m2m(s: ConfigValues, tensors: Tensors) -> ModelConfig:
+    """Settings of M2M100, which numbers places from behind the padding token's id, and whose last pair has the longest
+    wavelength of all, so that the base is another."""
+    half = s.whole("d_model", low=4) // 2
+    positions = PositionsConfig(
+        kind="sinusoidal", halves=True, first=s.whole("pad_token_id", low=0) + 1, base=10_000 ** (half / (half - 1))
+    )
+    return bart_config(s, tensors, _FIXED_M2M, positions=positions, norm_placement="pre")
 
 
 MARIAN = replace(
@@ -47,5 +59,22 @@ MARIAN = replace(
         "eos_token_id": 0,
         "decoder_start_token_id": 58_100,
         "forced_eos_token_id": 0,
+    },
+)
+M2M100 = replace(
+    MBART,
+    title="M2M100",
+    architectures=("M2M100ForConditionalGeneration", "M2M100Model"),
+    config=_m2m,
+    rows={row: names for row, names in MBART.rows.items() if not row.endswith(("pos_embed", "embed_norm"))},
+    # made anew by transformers, which stored them once
+    ignored=r"(encoder|decoder)\.(version|embed_positions\.weights)",
+    defaults={
+        **{name: value for name, value in MBART.defaults.items() if name != "forced_eos_token_id"},
+        "vocab_size": 128_112,
+        "activation_function": "relu",
+        "scale_embedding": True,
+        "decoder_start_token_id": 2,
+        "pad_token_id": 1,
     },
 )

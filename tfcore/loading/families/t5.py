@@ -1,4 +1,4 @@
-"""T5, 1.0 and 1.1, and mT5: settings and weight names."""
+"""T5, 1.0 and 1.1, mT5, and umT5, each layer of which has its own biases of relative positions."""
 
 from dataclasses import replace
 
@@ -19,11 +19,16 @@ def _mt5(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     return _config(s, tensors, scaled=False)
 
 
-def _config(s: ConfigValues, tensors: Tensors, scaled: bool) -> ModelConfig:
+def _umt5(s: ConfigValues, tensors: Tensors) -> ModelConfig:
+    return _config(s, tensors, scaled=True, by_layer=True)  # as transformers does, whatever the settings say
+
+
+def _config(s: ConfigValues, tensors: Tensors, scaled: bool, by_layer: bool = False) -> ModelConfig:
     """Settings of T5 and those built like it.
 
     Args:
         scaled: whether hidden states are scaled before the head.
+        by_layer: whether each layer has its own biases of relative positions.
     """
     s.only("is_decoder", False)
     head, tied = _head(s, tensors)
@@ -42,6 +47,7 @@ def _config(s: ConfigValues, tensors: Tensors, scaled: bool) -> ModelConfig:
             kind="relative",
             buckets=s.whole("relative_attention_num_buckets"),
             distance=s.whole("relative_attention_max_distance"),
+            by_layer=by_layer,
         ),
         norm=NormConfig(eps=s.number("layer_norm_epsilon")),
         head="lm" if head else "none",
@@ -148,5 +154,16 @@ MT5 = replace(
         "num_layers": 8,
         "num_heads": 6,
         "feed_forward_proj": "gated-gelu",
+    },
+)
+_BIAS = "layer.0.SelfAttention.relative_attention_bias"
+UMT5 = replace(
+    MT5,
+    title="umT5",
+    architectures=("UMT5ForConditionalGeneration", "UMT5Model"),
+    config=_umt5,
+    rows={
+        **{row: names for row, names in MT5.rows.items() if not row.endswith("relative_bias")},
+        **{f"{stack}.relative_biases.*": of(f"{stack}.block.*.{_BIAS}") for stack in ("encoder", "decoder")},
     },
 )

@@ -39,6 +39,11 @@ KINDS = {
     "rotated otherwise": {"layers": (LayerConfig(positions=PositionsConfig(base=7.0)), LayerConfig())},
     "alibi": {"positions": "alibi"},
     "relative": {"positions": "relative"},
+    "relative by layer": {"positions": "relative", "relative_by_layer": True},
+    "like MPNet": {
+        "architecture": "encoder", "head": "none", "norm_placement": "post", "norm": "layernorm", "bias": True,
+        "positions": "relative", "relative_absolute": True, "embed_norm": True,
+    },
     "attention alone": {"d_ff": 0},
     "like gpt-oss": small.WIRINGS["like gpt-oss"],
     "experts": {"experts": ExpertsConfig(n_experts=4, top_k=2)},

@@ -49,9 +49,9 @@ PAGES = {
     "interventions": ("inside/interventions/page.py", {}),
     "patches": ("inside/interventions/page.py", {"show": "Activation patching"}),
 }
-DENSE = ("gpt2", "llama", "gemma2", "gemma3", "pythia", "olmo2", "phi3", "smollm3")
-ENCODERS = ("bert", "roberta", "modernbert")
-BOTH = ("t5", "bart", "marian")
+DENSE = ("gpt2", "llama", "gemma2", "gemma3", "pythia", "olmo2", "phi3", "smollm3", "falcon", "bloom")
+ENCODERS = ("bert", "roberta", "mpnet", "modernbert")
+BOTH = ("t5", "umt5", "bart", "marian", "m2m100")
 MIXTURES = ("mixtral", "gpt-oss", "qwen3 mixture", "qwen2 mixture")
 NO_EXPERTS = dict.fromkeys(DENSE, "it has no experts") | dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder")
 INSTEAD = (
@@ -64,10 +64,11 @@ INSTEAD = (
         "walkthrough": dict.fromkeys(BOTH, "needs a decoder or an encoder"),
         "dropout": dict.fromkeys(BOTH, "needs a decoder or an encoder"),
         "activations": dict.fromkeys(BOTH, "needs a decoder or an encoder") | dict.fromkeys(MIXTURES, "are experts"),
-        "positions": dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder"),
+        "positions": dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder") | {"bloom": "are alibi"},
         "position table": dict.fromkeys(BOTH, "needs a decoder or an encoder")
-        | dict.fromkeys((*DENSE[1:], "modernbert", *MIXTURES), "are rope"),
-        "merges": dict.fromkeys(("llama", "bert", "t5", "marian"), "is no byte-level BPE"),
+        | dict.fromkeys((*DENSE[1:], "modernbert", *MIXTURES), "are rope")
+        | {"bloom": "are alibi"},
+        "merges": dict.fromkeys(("llama", "bert", "t5", "umt5", "marian"), "is no byte-level BPE"),
     }
     | {
         page: dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder") | {"headless": "without a head"}

@@ -131,7 +131,7 @@ def score_parts(
     at_key, b = _projected(model, run, layer, head, "key", keys)
     (of_query,), (of_key, *taken_away) = a, b  # (writer, d_head)
     values = attention_scores(of_query, of_key - sum(taken_away), attention_of(model, run.part, layer).scale)
-    bias, *other_bias = _position_bias(model, run.part, head, query, torch.tensor(keys)).tolist()
+    bias, *other_bias = _position_bias(model, run.part, layer, head, query, torch.tensor(keys)).tolist()
     weights = _weights(model, run.part, layer, head, scores, visible)
     sums = {"query": (query, at_query, values.sum(1)), "key": (key, at_key, values.sum(0))}
     return ScoreParts(
@@ -188,7 +188,7 @@ def recorded_scores(
     back, window = query - keys, model.config.window_of(layer) if part != "cross" else None
     visible = back >= 0 if part == "decoder" else torch.ones(len(k), dtype=torch.bool)
     visible = visible if window is None else visible & (back.abs() < window)
-    return scores + _position_bias(model, part, head, query, keys), visible
+    return scores + _position_bias(model, part, layer, head, query, keys), visible
 
 
 def _weights(
@@ -281,7 +281,9 @@ def _normed(attention: Attention, norm: Norm, x: Tensor, stream: Tensor, head: i
     return x / scale * norm.weight.unflatten(0, (-1, attention.d_head))[head // group].double()
 
 
-def _position_bias(model: Transformer, part: Part, head: int, query: int, keys: Tensor) -> Float[Tensor, " key"]:
+def _position_bias(
+    model: Transformer, part: Part, layer: int, head: int, query: int, keys: Tensor
+) -> Float[Tensor, " key"]:
     """The bias that the scheme of positions adds to the scores of one query."""
     places, config = torch.tensor([query]), model.config
     if part != "cross" and config.positions.kind == "alibi":
@@ -291,5 +293,5 @@ def _position_bias(model: Transformer, part: Part, head: int, query: int, keys: 
         stack = model.encoder if part == "encoder" else model.decoder
         n, distance = config.positions.buckets, config.positions.distance
         (bucket,) = relative_bucket(places, keys, n, distance, both_ways=not stack.causal)
-        return stack.relative_bias.weight[bucket.to(model.device), head].double().cpu()
+        return stack.relative_table(layer)[bucket.to(model.device), head].double().cpu()
     return torch.zeros(len(keys), dtype=torch.float64)

@@ -173,7 +173,7 @@ def position_table(model: Transformer, n: int, seed: int = 0) -> PositionTable:
     Raises:
         ValueError: when the model has no such table.
     """
-    if model.config.positions.kind != "learned":
+    if not model.config.positions.learned:
         raise ValueError(
             f"positions={model.config.positions.kind!r} has no table; take a model with positions='learned'"
         )

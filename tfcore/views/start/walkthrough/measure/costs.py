@@ -49,7 +49,7 @@ def _norm(config: ModelConfig, n: int) -> StageCost:
 
 def _read(config: ModelConfig, n: int) -> dict[str, StageCost]:
     d = config.d_model
-    table = config.max_seq_len * d if config.positions.kind == "learned" else 0
+    table = config.max_seq_len * d if config.positions.learned else 0
     return {
         "embedding": StageCost(config.vocab_size * d),
         "scaling": StageCost(0, n * d),

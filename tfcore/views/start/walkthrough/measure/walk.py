@@ -68,7 +68,7 @@ def _read(config: ModelConfig) -> list[WalkStage]:
     sometimes = {
         "scaling": config.embed_scale != 1,
         "segments": bool(config.n_segments),
-        "positions": config.positions.kind in ("learned", "sinusoidal"),
+        "positions": config.positions.added,
         "embedding-norm": config.norm.of_embeddings,
     }
     return _kept("read", False, always | sometimes)
