@@ -88,6 +88,7 @@ FAMILIES = {
         SHAPE | {"vocab_size": 330, "max_position_embeddings": 50},
         lambda: with_a_mask(byte_level("<s> $A </s>", ("<s>", "</s>"))),
     ),
+    "albert": (hf.AlbertForMaskedLM, SHAPE | {"vocab_size": 120, "embedding_size": 10}, word_piece),
     "mpnet": (
         hf.MPNetForMaskedLM,
         SHAPE | {"vocab_size": 330, "max_position_embeddings": 50},

@@ -103,6 +103,7 @@ def configs(draw):
         writing=WritingConfig(first=draw(ids), last=draw(ids)) if both else WritingConfig(),
         architecture=architecture,
         d_model=2 * draw(st.integers(1, 9)) if free_head else n_heads * size,
+        d_embed=2 * draw(st.integers(1, 9)) if encoder and head != "lm" and draw(SOMETIMES) else None,
         n_layers=n_layers,
         n_encoder_layers=draw(st.none() | st.integers(1, 3)) if both else None,
         attention=AttentionConfig(

@@ -25,6 +25,7 @@ Init = Literal["gpt2", "normal", "xavier"]
 LIMITS = {
     "vocab_size": (1, 1_000_000),
     "d_model": (1, 65_536),
+    "d_embed": (1, 65_536),
     "n_layers": (1, 512),
     "n_encoder_layers": (1, 512),
     "max_seq_len": (1, 1_048_576),
@@ -85,6 +86,8 @@ class ModelConfig:
         vocab_size: number of token ids.
         architecture: "decoder" (causal), "encoder" (each token sees all), or both with cross-attention between.
         d_model: width of the residual stream.
+        d_embed: width of an encoder's embeddings, of which a matrix makes the stream, and of those that its head for
+            masked tokens reads (ALBERT, arXiv:1909.11942, section 3.1; ELECTRA); None means d_model, and no matrix.
         n_layers: number of blocks; of the decoder where there are two stacks.
         n_encoder_layers: blocks of the encoder in an encoder-decoder; None means n_layers.
         max_seq_len: longest sequence in tokens.
@@ -122,6 +125,7 @@ class ModelConfig:
     vocab_size: int
     architecture: Architecture = "decoder"
     d_model: int = 128
+    d_embed: int | None = None
     n_layers: int = 2
     n_encoder_layers: int | None = None
     max_seq_len: int = 256
@@ -153,7 +157,7 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         for name, limits in LIMITS.items():
-            check_whole(self, optional=name in ("n_encoder_layers", "bos_id"), **{name: limits})
+            check_whole(self, optional=name in ("d_embed", "n_encoder_layers", "bos_id"), **{name: limits})
         check_number(self, dropout=(0.0, 0.99), init_std=(0.0, 10.0), logit_scale=(-1e4, 1e4), embed_scale=(1e-4, 1e4))
         check_number(self, optional=True, logit_softcap=(1e-3, 1e6))
         check_flag(self, "parallel", "shared_norm", "bias", "mlm_bias", "tie_embeddings", "pooler")
@@ -171,6 +175,11 @@ class ModelConfig:
     def head_size(self) -> int:
         """d_head actually built."""
         return self.attention.d_head or self.d_model // self.attention.n_heads
+
+    @property
+    def embed_size(self) -> int:
+        """d_embed actually built."""
+        return self.d_embed or self.d_model
 
     @property
     def ff_size(self) -> int:
@@ -422,8 +431,9 @@ def _check_heads(c: ModelConfig) -> None:
             raise ValueError(f"short has {pairs} numbers for {(one.rotated or c.head_size) // 2} rotated pairs")
     if c.positions.kind == "rope" and c.positions.rotated is None and c.head_size % 2:
         raise ValueError(f"d_head={c.head_size} must be even for rope, which rotates pairs; nearest: {c.head_size + 1}")
-    if c.positions.kind == "sinusoidal" and c.d_model % 2:
-        raise ValueError(f"d_model={c.d_model} must be even for sinusoidal positions; nearest: {c.d_model + 1}")
+    if c.positions.kind == "sinusoidal" and (width := c.embed_size) % 2:
+        name = "d_model" if c.d_embed is None else "d_embed"
+        raise ValueError(f"{name}={width} must be even for sinusoidal positions; nearest: {width + 1}")
 
 
 def _check_together(c: ModelConfig) -> None:
@@ -439,6 +449,11 @@ def _check_together(c: ModelConfig) -> None:
                 raise ValueError(f"{name}={value} goes with architecture='encoder', not {c.architecture!r}")
     if c.head == "mlm" and c.architecture != "encoder":
         raise ValueError(f"head='mlm' goes with architecture='encoder', not {c.architecture!r}; take head='lm'")
+    if c.d_embed is not None and (c.architecture != "encoder" or c.head == "lm"):
+        raise ValueError(
+            f"d_embed={c.d_embed} goes with architecture='encoder' and head 'mlm' or 'none', not {c.architecture!r} "
+            f"and {c.head!r}; leave it None"
+        )
     if c.mlm_activation in GATED:
         raise ValueError(f"mlm_activation={c.mlm_activation!r} has a gate, the dense layer none; take 'gelu' or 'silu'")
     if c.logit_bias and c.head == "lm" and c.architecture != "encoder-decoder":

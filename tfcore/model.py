@@ -69,9 +69,9 @@ class Transformer(nn.Module):
         both = config.architecture == "encoder-decoder"
         device = torch.get_default_device()
         with torch.device("meta"):  # no memory and no random numbers for weights that are drawn below
-            self.embed = Embedding(config.vocab_size, config.d_model)
+            self.embed = Embedding(config.vocab_size, config.embed_size)
             if config.n_segments:
-                self.segment_embed = Embedding(config.n_segments, config.d_model)
+                self.segment_embed = Embedding(config.n_segments, config.embed_size)
             if config.encoder_layers:
                 self.encoder = Stack(config, config.encoder_layers, causal=False)
             if config.decoder_layers:
@@ -81,7 +81,7 @@ class Transformer(nn.Module):
             if config.head == "mlm":
                 self.mlm = MaskedHead(config)
             if config.head != "none" and not config.tie_embeddings:
-                self.unembed = Linear(config.d_model, config.vocab_size, bias=False)
+                self.unembed = Linear(config.embed_size, config.vocab_size, bias=False)
             of_logits = nn.Parameter(torch.zeros(config.vocab_size)) if config.has_logit_bias else None
             self.logit_bias = of_logits if config.head == "lm" else None  # the head for masked tokens has its own
         if device.type != "meta":
@@ -233,7 +233,7 @@ class Transformer(nn.Module):
         ids: Int[Tensor, "batch seq"],
         recorder: ActivationRecorder,
         segment_ids: Int[Tensor, "batch seq"] | None = None,
-    ) -> Float[Tensor, "batch seq d_model"]:
+    ) -> Float[Tensor, "batch seq d_embed"]:
         """Token (and segment) embeddings as the stack takes them, without positions."""
         x = self.embed(ids)
         if self.config.embed_scale != 1:
@@ -271,9 +271,10 @@ class MaskedHead(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.dense, self.ln = Linear(config.d_model, config.d_model, bias=config.mlm_bias), Norm(config)
+        width = config.embed_size
+        self.dense, self.ln = Linear(config.d_model, width, bias=config.mlm_bias), Norm(config, width)
         self.activation = ACTIVATIONS[config.mlm_activation or config.feed_forward.activation]
         self.bias = nn.Parameter(torch.zeros(config.vocab_size)) if config.has_logit_bias else None
 
-    def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+    def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_embed"]:
         return self.ln(self.activation(self.dense(x)))

@@ -13,7 +13,7 @@ from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import ActivationRecorder
 from tfcore.kv_cache import KVCache
-from tfcore.linear import Embedding
+from tfcore.linear import Embedding, Linear
 from tfcore.norms import NoNorm, Norm
 from tfcore.positions import alibi_bias, alibi_slopes, relative_bucket, rotation_of, sinusoidal
 
@@ -34,13 +34,15 @@ class Stack(nn.Module):
         super().__init__()
         self.config, self.causal, self.cross = config, causal, cross
         if config.positions.learned:
-            self.pos_embed = Embedding(config.max_seq_len, config.d_model)
+            self.pos_embed = Embedding(config.max_seq_len, config.embed_size)
         if config.positions.kind == "relative" and config.positions.by_layer:
             tables = (Embedding(config.positions.buckets, config.attention.n_heads) for _ in range(n_layers))
             self.relative_biases = nn.ModuleList(tables)
         elif config.positions.kind == "relative":  # one table for all layers
             self.relative_bias = Embedding(config.positions.buckets, config.attention.n_heads)
-        self.embed_norm = Norm(config) if config.norm.of_embeddings else NoNorm()
+        self.embed_norm = Norm(config, config.embed_size) if config.norm.of_embeddings else NoNorm()
+        if config.d_embed is not None:
+            self.embed_project = Linear(config.d_embed, config.d_model, bias=config.bias)
         self.blocks = nn.ModuleList(Block(config, i, cross) for i in range(n_layers))
         own = config.positions.by_layer
         kinds = [(config.window_of(i), config.positions_of(i), i if own else 0) for i in range(n_layers)]
@@ -51,7 +53,7 @@ class Stack(nn.Module):
 
     def forward(
         self,
-        x: Float[Tensor, "batch seq d_model"],
+        x: Float[Tensor, "batch seq d_embed"],
         recorder: ActivationRecorder,
         *,
         padding_mask: Bool[Tensor, "batch seq"] | None = None,
@@ -102,9 +104,10 @@ class Stack(nn.Module):
         return cast("Embedding", self.relative_biases[layer]).weight
 
     def _with_positions(
-        self, x: Float[Tensor, "batch seq d_model"], start: int, recorder: ActivationRecorder
+        self, x: Float[Tensor, "batch seq d_embed"], start: int, recorder: ActivationRecorder
     ) -> Float[Tensor, "batch seq d_model"]:
-        """The embeddings with the positions that are added to them, normalised where the config says so."""
+        """The embeddings with the positions that are added to them, normalised and made as wide as the stream where the
+        config says so."""
         config = self.config
         places = range(start, start + x.shape[1])
         if config.positions.learned:
@@ -113,9 +116,10 @@ class Stack(nn.Module):
             # computed on the CPU, in double precision, which not every device has
             kind = config.positions
             numbers = torch.arange(places.start, places.stop) + kind.first
-            table = sinusoidal(numbers, config.d_model, kind.base, kind.halves)
+            table = sinusoidal(numbers, config.embed_size, kind.base, kind.halves)
             x = x + recorder("pos_embed", table.to(x))
-        return self.embed_norm(x, recorder, "embed_norm")
+        x = self.embed_norm(x, recorder, "embed_norm")
+        return x if config.d_embed is None else self.embed_project(x)
 
     @staticmethod
     def _cross_context(

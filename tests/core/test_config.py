@@ -40,6 +40,15 @@ REFUSED = {
         "n_heads": 5,
         "positions": "sinusoidal",
     },
+    "d_embed=9 goes with architecture='encoder' and head 'mlm' or 'none', not 'decoder' and 'lm'; leave it None": {
+        "d_embed": 9
+    },
+    "d_embed=9 must be even for sinusoidal positions; nearest: 10": {
+        "d_embed": 9,
+        "architecture": "encoder",
+        "head": "mlm",
+        "positions": "sinusoidal",
+    },
     "vocab_size=0 must be between 1 and 1,000,000": {"vocab_size": 0},
     "max_seq_len=0 must be between 1 and 1,048,576": {"max_seq_len": 0},
     "n_layers=513 must be between 1 and 512": {"n_layers": 513},

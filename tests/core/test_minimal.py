@@ -98,6 +98,7 @@ OTHERWISE: list[dict[str, Any]] = [
     {"embed_scale": 4.0},
     {"logit_scale": 0.5},
     {"architecture": "encoder", "n_segments": 2, "pooler": True},
+    {"architecture": "encoder", "head": "none", "d_embed": 6},
     {"architecture": "encoder"},
     {"architecture": "encoder-decoder"},
     {"experts": ExpertsConfig()},

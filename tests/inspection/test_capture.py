@@ -20,10 +20,18 @@ def test_capturing_everything_changes_nothing():
 
 
 SIZES = {"batch": 2, "d_model": 24, "d_head": 4, "head": 6, "kv_head": 3, "d_ff": 40, "1": 1, "expert": 4, "choice": 2}
+SIZES["d_embed"] = 10
 EXPERTS = ExpertsConfig(n_experts=4, top_k=2, d_expert=16)
 KINDS = {
     "decoder": {"positions": "rope"},
     "encoder": {"architecture": "encoder", "positions": "learned", "embed_norm": True, "n_segments": 2},
+    "narrow embeddings": {
+        "architecture": "encoder",
+        "head": "mlm",
+        "positions": "learned",
+        "embed_norm": True,
+        "d_embed": 10,
+    },
     "both": {"architecture": "encoder-decoder", "positions": "relative", "n_encoder_layers": 3},
     "post": {"norm_placement": "post", "norm": "layernorm", "activation": "relu", "positions": "sinusoidal"},
     "sandwich": {"norm_placement": "sandwich", "architecture": "encoder-decoder", "qk_norm": True},

@@ -14,6 +14,7 @@ WITHOUT_EFFECT = {
     *("resid_pdrop", "embd_pdrop", "attn_pdrop", "attention_dropout", "hidden_dropout_prob", "dropout", "dropout_rate"),
     *("attention_probs_dropout_prob", "classifier_dropout", "qa_dropout", "seq_classif_dropout"),
     *("summary_type", "summary_use_proj", "summary_activation", "summary_proj_to_labels", "summary_first_dropout"),
+    *("summary_last_dropout", "classifier_dropout_prob"),
     *("output_router_logits", "router_jitter_noise"),
     "reorder_and_upcast_attn",  # only how precisely; held against transformers in tests/parity
     "sinusoidal_pos_embds",  # which are among the weights

@@ -80,6 +80,7 @@ KEPT = {
     "rope": {"positions": "rope"},
     "masked words": BERT | {"embed_norm": True, "norm_placement": "post"},
     "no norm before the first attention": BERT | {"embed_norm": True, "first_norm": False},
+    "narrow embeddings": BERT | {"embed_norm": True, "norm_placement": "post", "d_embed": 10},
     "two stacks": TWO,
     "rmsnorm": {"norm": "rmsnorm"},
     "dropout": {"dropout": 0.1},

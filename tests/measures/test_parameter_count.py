@@ -21,6 +21,7 @@ PLACES = {  # part of a parameter's name -> component; the first that fits
     "segment_embed.": "segments",
     "pos_embed.": "positions",
     "relative_bias": "positions",
+    "embed_project.": "embedding projection",
     "_norm.": "norms",
     "ln": "norms",
     "cross_attn.": "cross-attention",

@@ -297,6 +297,18 @@ ENCODERS = {
         | {"classifier_activation": "relu", "local_attention": 1},
     ),
     "modernbert, no head": (hf.ModernBertModel, MODERN | {"local_attention": 7}),
+    "electra, narrow": (hf.ElectraForMaskedLM, SHAPE | {"embedding_size": 10}),
+    "electra, as wide, untied, relu": (
+        hf.ElectraForMaskedLM,
+        SHAPE | {"embedding_size": 24, "tie_word_embeddings": False, "hidden_act": "relu", "layer_norm_eps": 1e-3},
+    ),
+    "electra, no head": (hf.ElectraModel, SHAPE | {"embedding_size": 30, "type_vocab_size": 3}),
+    "albert": (hf.AlbertForMaskedLM, SHAPE | {"embedding_size": 10, "num_hidden_layers": 3}),
+    "albert, as wide, untied, relu": (
+        hf.AlbertForPreTraining,
+        SHAPE | {"embedding_size": 24, "tie_word_embeddings": False, "hidden_act": "relu", "layer_norm_eps": 1e-3},
+    ),
+    "albert, no head": (hf.AlbertModel, SHAPE | {"embedding_size": 9}),
     "mpnet": (hf.MPNetForMaskedLM, ROBERTA),
     "mpnet, untied, relu": (
         hf.MPNetForMaskedLM,

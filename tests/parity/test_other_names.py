@@ -23,6 +23,8 @@ TIED = {
     "bert": ENCODERS["bert"],
     "distilbert": ENCODERS["distilbert"],
     "roberta": ENCODERS["roberta"],
+    "electra": ENCODERS["electra, narrow"],
+    "albert": ENCODERS["albert"],
     "nomic_bert": ENCODERS["nomicbert"],
     "modernbert": ENCODERS["modernbert"],
     "t5": BOTH["t5 1.0"],

@@ -91,7 +91,8 @@ def _of_stack(config: ModelConfig, prefix: str, n_layers: int, cross: bool) -> I
     outer = [name for name in SHAPES if name not in inner]
     for name in (name for name in outer if not name.startswith("ln_final")):
         if _exists(config, name, 0, cross):
-            yield prefix + name, SHAPES[name]
+            shape = SHAPES[name]
+            yield prefix + name, shape if config.d_embed is None else shape.replace("d_model", "d_embed")
     for i in range(n_layers):
         for name in inner:
             if _exists(config, name, i, cross):

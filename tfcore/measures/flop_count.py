@@ -243,10 +243,11 @@ def _block(config: ModelConfig, layer: Layer, n_encoder: int, n_decoder: int, pa
 
 def _ends(config: ModelConfig, n_encoder: int, n_decoder: int) -> dict[str, int]:
     """The operations before and after the blocks."""
-    d, last = config.d_model, n_decoder or n_encoder
+    d, embedded, last = config.d_model, config.embed_size, n_decoder or n_encoder
     counts = {
-        "mlm head": 2 * last * d * d if config.head == "mlm" else 0,
+        "embedding projection": 2 * last * d * embedded if config.d_embed is not None else 0,
+        "mlm head": 2 * last * d * embedded if config.head == "mlm" else 0,
         "pooler": 2 * d * d if config.pooler else 0,
-        "unembedding": 2 * last * d * config.vocab_size if config.head != "none" else 0,
+        "unembedding": 2 * last * embedded * config.vocab_size if config.head != "none" else 0,
     }
     return {component: count for component, count in counts.items() if count}

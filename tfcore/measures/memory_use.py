@@ -154,9 +154,9 @@ def _block(
     return kept
 
 
-def _norm(config: ModelConfig, size: int) -> int:
+def _norm(config: ModelConfig, size: int, width: int | None = None) -> int:
     """A norm's input and its statistics: mean and deviation, or the deviation alone."""
-    return config.d_model * size + STATISTIC * (2 if config.norm.kind == "layernorm" else 1)
+    return (width or config.d_model) * size + STATISTIC * (2 if config.norm.kind == "layernorm" else 1)
 
 
 def _norms(config: ModelConfig, layer: Layer, size: int) -> int:
@@ -249,7 +249,8 @@ def _around(config: ModelConfig, tokens: int, size: int) -> dict[str, int]:
     d = config.d_model * size
     ids = INDEX * (1 + bool(config.n_segments))
     final = _norm(config, size) if config.norm.final else 0
-    embedded = _norm(config, size) if config.norm.of_embeddings else 0
+    embedded = _norm(config, size, config.embed_size) if config.norm.of_embeddings else 0
+    embedded += config.d_embed * size if config.d_embed is not None else 0  # what the projection reads
     return {
         "embedding": tokens * ids,
         "norms": tokens * (d + final + embedded),  # d: what the first or last matrix reads
@@ -259,8 +260,8 @@ def _around(config: ModelConfig, tokens: int, size: int) -> dict[str, int]:
 
 def _output(config: ModelConfig, n: int, size: int) -> int:
     """The head of one sequence and its loss: log-probabilities of every token id, in float32."""
-    d = config.d_model * size
-    head = n * (2 * d + _norm(config, size)) if config.head == "mlm" else 0
+    d, embedded = config.d_model * size, config.embed_size * size
+    head = n * (2 * embedded + _norm(config, size, config.embed_size)) if config.head == "mlm" else 0
     loss = n * (config.vocab_size * STATISTIC + INDEX) if config.head != "none" else 0
     loss += n * config.vocab_size * size if config.head != "none" and config.logit_softcap is not None else 0
     return head + loss + (2 * d if config.pooler else 0)

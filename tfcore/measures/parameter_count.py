@@ -159,7 +159,12 @@ def _attention(config: ModelConfig) -> int:
 
 def _norm(config: ModelConfig) -> int:
     """Scale, and shift where there is one."""
-    return config.d_model * (2 if config.norm.kind == "layernorm" and config.has_norm_bias else 1)
+    return _scales(config) * config.d_model
+
+
+def _scales(config: ModelConfig) -> int:
+    """Numbers of a norm for each feature: a scale, and a shift where there is one."""
+    return 2 if config.norm.kind == "layernorm" and config.has_norm_bias else 1
 
 
 def qk_norm_weights(config: ModelConfig) -> int:
@@ -180,19 +185,21 @@ def _block_norms(config: ModelConfig, layer: Layer) -> int:
 def _ends(config: ModelConfig) -> dict[str, int]:
     """Parameters before and after the blocks."""
     stacks = 2 if config.architecture == "encoder-decoder" else 1
-    d, norms = config.d_model, config.norm.final + config.norm.of_embeddings
-    places, positions = config.max_seq_len * d if config.positions.learned else 0, config.positions
+    d, embedded = config.d_model, config.embed_size
+    norms = _norm(config) * config.norm.final + _scales(config) * embedded * config.norm.of_embeddings
+    places, positions = config.max_seq_len * embedded if config.positions.learned else 0, config.positions
     tables = config.encoder_layers + config.decoder_layers if positions.by_layer else stacks
     relative = tables * positions.buckets * config.attention.n_heads if positions.kind == "relative" else 0
     biases = config.vocab_size * config.has_logit_bias
     counts = {
-        "token embedding": config.vocab_size * d,
+        "token embedding": config.vocab_size * embedded,
         "positions": stacks * places + relative,
-        "segments": config.n_segments * d,
-        "norms": stacks * norms * _norm(config),
-        "mlm head": d * d + d * config.mlm_bias + _norm(config) + biases if config.head == "mlm" else 0,
+        "segments": config.n_segments * embedded,
+        "embedding projection": d * (embedded + config.bias) if config.d_embed is not None else 0,
+        "norms": stacks * norms,
+        "mlm head": embedded * (d + config.mlm_bias + _scales(config)) + biases if config.head == "mlm" else 0,
         "pooler": d * d + d if config.pooler else 0,
-        "unembedding": 0 if config.tie_embeddings or config.head == "none" else config.vocab_size * d,
+        "unembedding": 0 if config.tie_embeddings or config.head == "none" else config.vocab_size * embedded,
         "logit biases": biases if config.head == "lm" else 0,
     }
     return {component: count for component, count in counts.items() if count}

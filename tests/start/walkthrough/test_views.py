@@ -31,6 +31,16 @@ MODELS = {
     "learned, sandwich": {"positions": "learned", "norm_placement": "sandwich", "embed_norm": True, "qk_norm": True},
     "alibi, window": {"positions": "alibi", "window": 4, "activation": "gelu", "tie_embeddings": False},
     "relative, own scale": {"positions": "relative", "attn_scale": 1.0, "attn_scale_by_layer": True},
+    "like ALBERT": {
+        "architecture": "encoder",
+        "head": "mlm",
+        "positions": "learned",
+        "norm": "layernorm",
+        "norm_placement": "post",
+        "bias": True,
+        "embed_norm": True,
+        "d_embed": 10,
+    },
     "like MPNet": {
         "architecture": "encoder",
         "head": "mlm",
@@ -116,10 +126,8 @@ def test_what_capture_does_not_name_is_what_the_model_computes(model):
     else:
         after = t["ln1.normalized"] if post else t["sum_1"]
     close(after, t["resid_post"])
-    close(
-        t.get("embed_norm.normalized", t.get("positioned", t.get("segmented", t["embed"]))),
-        walk(model, text(), 0).tensors["resid_pre"],
-    )
+    embedded = t.get("embed_norm.normalized", t.get("positioned", t.get("segmented", t["embed"])))
+    close(t.get("projected", embedded), walk(model, text(), 0).tensors["resid_pre"])
     close(t["hidden"], model(torch.tensor([text()])).hidden[0])
 
 

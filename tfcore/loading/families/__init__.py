@@ -20,6 +20,7 @@ from tfcore.loading.families.mapping import Family
 from tfcore.loading.families.marian import M2M100, MARIAN
 from tfcore.loading.families.mixtures import MIXTRAL, OLMOE, QWEN2_MOE, QWEN3_MOE
 from tfcore.loading.families.modernbert import MODERNBERT
+from tfcore.loading.families.narrow import ALBERT, ELECTRA
 from tfcore.loading.families.nomic import NOMIC_BERT
 from tfcore.loading.families.olmo import OLMO2, OLMO3
 from tfcore.loading.families.opt import OPT
@@ -64,6 +65,8 @@ FAMILIES: dict[str, Family] = {
     "roberta": ROBERTA,
     "xlm-roberta": XLM_ROBERTA,
     "camembert": CAMEMBERT,
+    "electra": ELECTRA,
+    "albert": ALBERT,
     "mpnet": MPNET,
     "modernbert": MODERNBERT,
     "nomic_bert": NOMIC_BERT,

@@ -55,7 +55,7 @@ def bert_config(s: ConfigValues, tensors: Tensors, dense: str, unembedding: str)
         max_seq_len=s.whole("max_position_embeddings"),
         norm=_norm(s.number("layer_norm_eps")),
         n_segments=s.whole("type_vocab_size"),
-        pooler="pooler.dense.weight" in tensors,
+        pooler=any(name in tensors for name in ("pooler.dense.weight", "pooler.weight")),
         head=head,
         tie_embeddings=tied,
     )

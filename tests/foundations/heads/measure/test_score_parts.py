@@ -40,6 +40,10 @@ KINDS = {
     "alibi": {"positions": "alibi"},
     "relative": {"positions": "relative"},
     "relative by layer": {"positions": "relative", "relative_by_layer": True},
+    "like ALBERT": {
+        "architecture": "encoder", "head": "none", "norm_placement": "post", "norm": "layernorm", "bias": True,
+        "positions": "learned", "n_segments": 2, "embed_norm": True, "d_embed": 10,
+    },
     "like MPNet": {
         "architecture": "encoder", "head": "none", "norm_placement": "post", "norm": "layernorm", "bias": True,
         "positions": "relative", "relative_absolute": True, "embed_norm": True,

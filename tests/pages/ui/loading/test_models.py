@@ -50,7 +50,7 @@ PAGES = {
     "patches": ("inside/interventions/page.py", {"show": "Activation patching"}),
 }
 DENSE = ("gpt2", "llama", "gemma2", "gemma3", "pythia", "olmo2", "phi3", "smollm3", "falcon", "bloom")
-ENCODERS = ("bert", "roberta", "mpnet", "modernbert")
+ENCODERS = ("bert", "roberta", "albert", "mpnet", "modernbert")
 BOTH = ("t5", "umt5", "bart", "marian", "m2m100")
 MIXTURES = ("mixtral", "gpt-oss", "qwen3 mixture", "qwen2 mixture")
 NO_EXPERTS = dict.fromkeys(DENSE, "it has no experts") | dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder")
@@ -68,7 +68,7 @@ INSTEAD = (
         "position table": dict.fromkeys(BOTH, "needs a decoder or an encoder")
         | dict.fromkeys((*DENSE[1:], "modernbert", *MIXTURES), "are rope")
         | {"bloom": "are alibi"},
-        "merges": dict.fromkeys(("llama", "bert", "t5", "umt5", "marian"), "is no byte-level BPE"),
+        "merges": dict.fromkeys(("llama", "bert", "albert", "t5", "umt5", "marian"), "is no byte-level BPE"),
     }
     | {
         page: dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder") | {"headless": "without a head"}

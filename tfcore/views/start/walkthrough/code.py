@@ -41,6 +41,7 @@ def functions(walked: Walk, stage: str, tokenizer: Any) -> tuple[Code, ...]:
             *([positions.sinusoidal] if config.positions.kind == "sinusoidal" else []),
         ),
         "embedding-norm": (norm, Stack._with_positions),
+        "embedding-projection": (Stack._with_positions,),
         **dict.fromkeys(("norm-1", "norm-2"), (norm, Block.forward)),
         **dict.fromkeys(("norm-1-after", "norm-2-after"), (norm, Block.forward)),
         **dict.fromkeys(("add-1", "add-2"), (Block.forward,)),

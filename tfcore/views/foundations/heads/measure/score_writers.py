@@ -165,6 +165,8 @@ class _Stream:
         if f"{name}.pos_embed" in self.activations:
             self.add([Writer("positions")], self.activations[f"{name}.pos_embed"][self.places, None].double())
         self.norm("embed_norm", self.stack.embed_norm)
+        if self.config.d_embed is not None:
+            self.project(self.stack.embed_project)
 
     def at(self, name: str) -> Tensor:
         """An activation at the places, (place, d)."""
@@ -181,6 +183,12 @@ class _Stream:
             scale = self.at(f"{name}.scale")
             self.sum, self.biases = frozen(module, self.sum, scale[:, None]), frozen(module, self.biases, scale)
             self.biases = self.biases + _bias(module, self.biases)
+
+    def project(self, layer: nn.Linear) -> None:
+        """All that is in the sum goes through a linear layer."""
+        weight = layer.weight.double().T
+        self.sum, self.biases = self.sum @ weight, self.biases @ weight
+        self.biases = self.biases if layer.bias is None else self.biases + layer.bias.double()
 
     def post(self, name: str, module: nn.Module, x: Tensor) -> Tensor:
         """The output of a part after the norm behind it, where there is one; the norm's bias is apart."""

@@ -1,6 +1,6 @@
 """The cost of each stage of a walk: parameters and operations, from the config."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tfcore.config import ModelConfig
 from tfcore.measures.parameter_count import expert_parameters, feed_forward_weights, parameters, qk_norm_weights
@@ -40,22 +40,24 @@ def _matrix(n: int, rows: int, columns: int, bias: bool) -> StageCost:
     return StageCost(rows * columns + columns * bias, 2 * n * rows * columns, True)
 
 
-def _norm(config: ModelConfig, n: int) -> StageCost:
+def _norm(config: ModelConfig, n: int, width: int | None = None) -> StageCost:
     """RMSNorm: square, sum, divide, scale. LayerNorm: sum and subtract besides, and the shift where there is one."""
     layer = config.norm.kind == "layernorm"
     shift = layer and config.has_norm_bias
-    return StageCost(config.d_model * (1 + shift), n * config.d_model * (4 + 2 * layer + shift))
+    width = width or config.d_model
+    return StageCost(width * (1 + shift), n * width * (4 + 2 * layer + shift))
 
 
 def _read(config: ModelConfig, n: int) -> dict[str, StageCost]:
-    d = config.d_model
+    d = config.embed_size
     table = config.max_seq_len * d if config.positions.learned else 0
     return {
         "embedding": StageCost(config.vocab_size * d),
         "scaling": StageCost(0, n * d),
         "segments": StageCost(config.n_segments * d, n * d),
         "positions": StageCost(table, n * d),
-        "embedding-norm": _norm(config, n),
+        "embedding-norm": _norm(config, n, d),
+        "embedding-projection": _matrix(n, d, config.d_model, config.bias),
     }
 
 
@@ -105,11 +107,11 @@ def _feed_forward(config: ModelConfig, n: int) -> dict[str, StageCost]:
 
 
 def _predict(config: ModelConfig, n: int) -> dict[str, StageCost]:
-    d, vocab = config.d_model, config.vocab_size
-    norm, biases = _norm(config, n), vocab * config.has_logit_bias
+    d, vocab, biases = config.embed_size, config.vocab_size, config.vocab_size * config.has_logit_bias
+    dense, norm = _matrix(n, config.d_model, d, config.mlm_bias), _norm(config, n, d)
     return {
-        "final-norm": norm,
-        "mlm-head": StageCost(d * d + d * config.mlm_bias + norm.parameters + biases, 2 * n * d * d, True),
+        "final-norm": _norm(config, n),
+        "mlm-head": replace(dense, parameters=dense.parameters + norm.parameters + biases),
         "logits": StageCost(vocab * d, 2 * n * vocab * d, True),
         "probabilities": StageCost(0, 4 * n * vocab),
     }

@@ -87,6 +87,8 @@ def stage_tensors(walk: Walk, stage: str, head: int) -> StageTensors:
 def _whole(walk: Walk, name: str, title: str, role: str = "residual", axis: str = "d_model") -> ShownTensor:
     """A whole tensor, a row for each token."""
     values = walk.tensors[name]
+    if axis == "d_model" and values.shape[-1] != walk.config.d_model:
+        axis = "d_embed"
     return ShownTensor(title=title, role=role, values=values, axes=("seq", axis), shape=values.shape)
 
 
@@ -165,6 +167,12 @@ def _normed(name: str) -> Callable[[Walk], StageTensors]:
 def _embedding_norm(walk: Walk) -> StageTensors:
     before = next(name for name in ("positioned", "segmented", "embed") if name in walk.tensors)
     return _one(before, "embed_norm.normalized", ("stream x", "normalised x"))(walk)
+
+
+def _embedding_projection(walk: Walk) -> StageTensors:
+    stages = ("embed_norm.normalized", "positioned", "segmented", "embed")
+    before = next(name for name in stages if name in walk.tensors)
+    return _one(before, "projected", ("embeddings", "stream x"), "residual", compared=False)(walk)
 
 
 def _positions(walk: Walk) -> StageTensors:
@@ -373,6 +381,7 @@ _PLAIN: dict[str, Callable[[Walk], StageTensors]] = {
     "segments": _sum("embed", "segment_embed", "segmented", "position", "segments"),
     "positions": _positions,
     "embedding-norm": _embedding_norm,
+    "embedding-projection": _embedding_projection,
     "norm-1": _normed("ln1"),
     "qkv": _qkv,
     "norm-1-after": _one("written_1", "attn_out", ("what attention adds", "the same, normalised")),

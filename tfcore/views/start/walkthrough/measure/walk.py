@@ -70,6 +70,7 @@ def _read(config: ModelConfig) -> list[WalkStage]:
         "segments": bool(config.n_segments),
         "positions": config.positions.added,
         "embedding-norm": config.norm.of_embeddings,
+        "embedding-projection": config.d_embed is not None,
     }
     return _kept("read", False, always | sometimes)
 
@@ -248,13 +249,16 @@ def _unbatched(tensors: Activations) -> Activations:
 
 
 def _ends(model: Transformer, batch: Tensor, tensors: Activations) -> Activations:
-    """looked_up: rows of the embedding table. segmented, positioned: the stream after these are added."""
+    """looked_up: rows of the embedding table. segmented, positioned: the stream after these are added.
+    projected: made as wide as the stream."""
     stream = tensors["embed"]
     ends = {"looked_up": model.embed(batch)}
     if "segment_embed" in tensors:
         ends["segmented"] = stream = stream + tensors["segment_embed"]
     if "pos_embed" in tensors:
         ends["positioned"] = stream = stream + tensors["pos_embed"]
+    if model.config.d_embed is not None:
+        ends["projected"] = model.stack.embed_project(tensors.get("embed_norm.normalized", stream))
     return ends
 
 

@@ -108,7 +108,7 @@ def _looked_up(stage: _Stage) -> Statement:
         "{sizes}.",
         rows=len(stage.tokens),
         vocab=stage.walk.config.vocab_size,
-        width=stage.walk.config.d_model,
+        width=stage.walk.config.embed_size,
         sizes=_sizes(stage.tensors.made.values),
     )
 
@@ -299,7 +299,7 @@ _FINDINGS: dict[str, Callable[[_Stage], Statement]] = {
     "embedding": _looked_up,
     **dict.fromkeys(("scaling", "embedding-norm", "norm-1", "norm-1-after", "norm-2", "norm-2-after"), _resized),
     **dict.fromkeys(("segments", "positions", "add-1", "add-2"), _added),
-    **dict.fromkeys(("qkv", "output", "up", "down", "experts", "mlm-head"), _widened),
+    **dict.fromkeys(("embedding-projection", "qkv", "output", "up", "down", "experts", "mlm-head"), _widened),
     "final-norm": _resized,
     "heads": _split,
     "qk-norm": _resized,

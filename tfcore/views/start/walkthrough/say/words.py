@@ -96,8 +96,8 @@ WORDS: dict[str, StageWords] = {
     "embedding": StageWords(
         "embedding",
         "Each id becomes a vector",
-        "Each number picks one row of a large learned table: a list of $d_model numbers that stands for the token.",
-        r"x_i = E_{t_i}, \quad E \in \mathbb{R}^{$vocab \times $d_model}",
+        "Each number picks one row of a large learned table: a list of $embed_size numbers that stands for the token.",
+        r"x_i = E_{t_i}, \quad E \in \mathbb{R}^{$vocab \times $embed_size}",
         r"E_t",
         "Each row is a token, each thin column one of its numbers: red above 0, blue below. Equal tokens have equal "
         "rows. From here on this is the residual stream, the yellow line on the map.",
@@ -133,6 +133,16 @@ WORDS: dict[str, StageWords] = {
         "position",
     ),
     "embedding-norm": _NORM,
+    "embedding-projection": StageWords(
+        "project",
+        "Make the embeddings as wide as the stream",
+        "The embeddings are $embed_size numbers wide, the residual stream $d_model: a learned matrix makes the "
+        "second of the first. So the table of all tokens is smaller.",
+        r"x \leftarrow x\, W, \quad W \in \mathbb{R}^{$embed_size \times $d_model}",
+        r"W",
+        "Each row is still a token (arXiv:1909.11942, section 3.1). From here on this is the residual stream.",
+        "embedding",
+    ),
     "norm-1": replace(
         _NORM,
         sentence="$norm_name. $before token's vector is brought to the same size, and then scaled by a learned factor "
@@ -376,6 +386,7 @@ PARTS = {"read": "reading", "attention": "attention", "feed-forward": "feed-forw
 SAID: dict[str, str] = {
     "scaling": "scale embeddings",
     "embedding-norm": "norm of embeddings",
+    "embedding-projection": "projection of embeddings",
     "norm-1": "first norm",
     "qkv": "Q K V",
     "rotation": "RoPE",
@@ -467,6 +478,7 @@ def values_for_words(config: ModelConfig, stage: str, layer: int, answer: str) -
     )
     return {
         "d_model": config.d_model,
+        "embed_size": config.embed_size,
         "root_d_model": f"{config.d_model**0.5:.1f}",
         "vocab": f"{config.vocab_size}",
         "last_id": config.vocab_size - 1,
