@@ -21,7 +21,7 @@ from tests.loading.gguf_files import (
 from tfcore import CheckpointError
 from tfcore.loading import checkpoints, gguf_file
 from tfcore.loading.gguf_file import GgufFile
-from tfcore.loading.gguf_tokenizer import merges_of_scores
+from tfcore.loading.tokenizer_json import merges_of_scores
 
 TOLERANCE = 1e-4
 # Not Gemma's, which it does not know, nor Qwen 3 with heads that are not d_model / n_heads wide.
