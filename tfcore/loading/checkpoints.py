@@ -1,5 +1,5 @@
-"""A model in a folder: config.json, model.safetensors, tokenizer.json, CARD.md - ours, or one of Hugging Face's; or in
-a GGUF file, alone or in a folder without config.json."""
+"""A model in a folder: config.json, model.safetensors, tokenizer.json (or the files of an older tokenizer), CARD.md -
+ours, or one of Hugging Face's; or in a GGUF file, alone or in a folder without config.json."""
 
 import functools
 import json
@@ -25,10 +25,11 @@ from tfcore.loading.gguf_file import Elsewhere
 from tfcore.loading.gguf_models import GgufWeights, gguf_in
 from tfcore.loading.gguf_tokenizer import tokenizer_json
 from tfcore.loading.hub import FORMS, OnHub, Remote, fetch, is_hub_name, look, part
-from tfcore.loading.tokenizer_config import declared_in
+from tfcore.loading.tokenizer_files import declared_of, lacking, tokenizer_json_of
 from tfcore.loading.weights import LoadProgress, Tell, Weights, check_memory, free_memory
 from tfcore.model import Transformer
-from tfcore.tokenizers.foreign import load_tokenizer, tokenizer_of
+from tfcore.tokenizers.declared import Declared
+from tfcore.tokenizers.foreign import MOST_ROWS, NOTHING, load_tokenizer, tokenizer_of
 from tfcore.tokenizers.isolated import isolated, read_tokenizer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
@@ -170,8 +171,8 @@ def estimate(
     else:
         with _opened(folder) as opened:
             config, shapes, _ = _planned(opened)
-    if gguf_in(folder) is None and not (folder / "tokenizer.json").is_file():  # the family comes first
-        raise CheckpointError(f"{name_or_path} has no tokenizer.json, without which no text can be given to the model")
+    if gguf_in(folder) is None and (why := lacking(folder)):  # the family comes first
+        raise CheckpointError(f"{name_or_path} {why}")
     memory = _bytes(shapes, dtype)
     return Estimate(config, memory // dtype.itemsize, memory, download, free_memory(place), commit)
 
@@ -380,10 +381,12 @@ def _read_tokenizer(place: Path, config: ModelConfig) -> Tokenizer | None:
         with GgufWeights(said) as weights:
             content = tokenizer_json(weights.file.settings, said)
         tokenizer = tokenizer_of(content.decode()) if trusted else _isolated(content, said)
-    elif not said.exists() and not said.is_symlink():
-        return None
+    elif said.exists() or said.is_symlink():
+        tokenizer = load_tokenizer(said) if trusted else read_tokenizer(said, declared_of(place), config.vocab_size)
+    elif (made := tokenizer_json_of(place)) is not None:
+        tokenizer = _isolated(made, place, declared_of(place), config.vocab_size)
     else:
-        tokenizer = load_tokenizer(said) if trusted else read_tokenizer(said, declared_in(place), config.vocab_size)
+        return None
     if tokenizer.vocab_size > config.vocab_size:
         raise CheckpointError(
             f"{said} has {tokenizer.vocab_size} tokens, more than the vocab_size={config.vocab_size} of its config"
@@ -391,8 +394,8 @@ def _read_tokenizer(place: Path, config: ModelConfig) -> Tokenizer | None:
     return tokenizer
 
 
-def _isolated(content: bytes, said: Path) -> Tokenizer:
+def _isolated(content: bytes, said: Path, declared: Declared = NOTHING, rows: int = MOST_ROWS) -> Tokenizer:
     try:
-        return isolated(content)
+        return isolated(content, declared, rows)
     except ValueError as error:
         raise CheckpointError(f"{said} has a tokenizer that cannot be used: {error}") from error

@@ -128,7 +128,9 @@ class _Described:
             "pre_tokenizer": {"type": "Sequence", "pretokenizers": how.steps},
             "post_processor": self._around(how.begins),
             "decoder": {**BYTES, "use_regex": True},
-            "model": parts.bpe(self.tokens, parts.pairs_of(self._texts("merges")), ignore_merges=how.whole_words),
+            "model": parts.bpe(
+                parts.numbered(self.tokens), parts.pairs_of(self._texts("merges")), ignore_merges=how.whole_words
+            ),
         }
 
     def _sentence_piece(self) -> dict[str, Any]:
@@ -144,7 +146,7 @@ class _Described:
             "post_processor": self._around(True),
             "decoder": parts.from_pieces(prefix),
             "model": parts.bpe(
-                self.tokens,
+                parts.numbered(self.tokens),
                 parts.merges_of_scores(self.tokens, scores.tolist(), self.kinds),
                 unk_token=next((t for t, kind in zip(self.tokens, self.kinds, strict=True) if kind == UNKNOWN), None),
                 byte_fallback=True,

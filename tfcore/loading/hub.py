@@ -14,6 +14,7 @@ from tfcore.loading import disk
 from tfcore.loading.weights import INDEX, MAX_INDEX_BYTES, SINGLE, LoadProgress, Tell, shards
 
 LARGEST_TOKENIZER_CONFIG = 4_000_000  # bytes; Gemma 3's has 1.2 million
+LARGEST_VOCABULARY = 10_000_000
 SMALL = {
     "config.json": MAX_JSON_BYTES,
     INDEX: MAX_INDEX_BYTES,
@@ -23,7 +24,18 @@ SMALL = {
     "special_tokens_map.json": LARGEST_TOKENIZER_CONFIG,
     "chat_template.jinja": MAX_JSON_BYTES,
 }
-FILES = (*SMALL, "*.safetensors", "*.gguf")  # all that is opened in a model's folder, and nothing else
+# A tokenizer's files where there is no tokenizer.json; the largest in use are Gemma 3's (4.7 MB) and LaBSE's (5.2 MB).
+TOKENIZER_FILES = {
+    **dict.fromkeys(("tokenizer.model", "spiece.model", "sentencepiece.bpe.model"), LARGEST_VOCABULARY),
+    **dict.fromkeys(("vocab.json", "merges.txt", "vocab.txt"), LARGEST_VOCABULARY),
+    "added_tokens.json": MAX_JSON_BYTES,
+}
+FILES = (
+    *SMALL,
+    *TOKENIZER_FILES,
+    "*.safetensors",
+    "*.gguf",
+)  # all that is opened in a model's folder, and nothing else
 # org/name, and the name of a GGUF file after it
 HUB_NAME = re.compile(r"([A-Za-z0-9][\w.-]{0,95}/[\w.-]{1,96})(?:/(\w[\w.-]{0,150}\.gguf))?", re.ASCII)
 FORMS = "org/name, or org/name/file.gguf"
@@ -88,7 +100,7 @@ class Remote:
 
 
 def look(name: str, revision: str | None = None, token: bool | None = None) -> Remote:
-    """Look up a name on the hub. Of its files only config.json, tokenizer.json and the index are downloaded, and
+    """Look up a name on the hub. Of its files only settings, the tokenizer's and the index are downloaded, and
     these only if they are no larger than such files are; nothing is where the name is that of a GGUF file.
 
     Args:
@@ -271,11 +283,12 @@ def _small_files(name: str, revision: str | None, commit: str, sizes: dict[str, 
     if "config.json" not in sizes:
         why = _named_ggufs(sizes, f"{name}/") if any(map(_is_gguf, sizes)) else "which says what model it is"
         raise CheckpointError(f"{name} on the hub has no config.json, {why}")
-    for file, largest in SMALL.items():
+    small = SMALL if "tokenizer.json" in sizes else SMALL | TOKENIZER_FILES
+    for file, largest in small.items():
         if sizes.get(file, 0) > largest:
             raise CheckpointError(f"{file} of {name} has {size(sizes[file])}, more than the {size(largest)} such may")
     # By the revision's own name, so that the cache remembers which commit it was when the hub is out of reach.
-    counted = {file: _told(file, sizes[file], 0, 0, None) for file in sorted(SMALL.keys() & sizes.keys())}
+    counted = {file: _told(file, sizes[file], 0, 0, None) for file in sorted(small.keys() & sizes.keys())}
     first = "config.json"
     folder = _download(name, first, revision, counted.pop(first), token, sizes[first]).parent
     if folder.name != commit:

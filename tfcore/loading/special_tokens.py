@@ -9,7 +9,8 @@ from tfcore.loading.checkpoints import folder_of
 from tfcore.loading.gguf_file import GgufFile
 from tfcore.loading.gguf_models import gguf_in
 from tfcore.loading.hub import OnHub, cached
-from tfcore.loading.tokenizer_config import declared_in, template_in
+from tfcore.loading.tokenizer_config import template_in
+from tfcore.loading.tokenizer_files import declared_of
 from tfcore.tokenizers.chat import LONGEST_TEMPLATE
 from tfcore.tokenizers.declared import Declared
 from tfcore.tokenizers.tokenizer import SEPARATOR, Tokenizer
@@ -58,7 +59,7 @@ def special_tokens(name_or_path: str | Path | OnHub, tokenizer: Tokenizer) -> Sp
     else:
         config = read_json(place / "config.json")
         numbers = {name: config.get(f"{name}_id") for name in _IN_CONFIG}
-        template, said, written = _template(place), declared_in(place), _end_of_writing(place)
+        template, said, written = _template(place), declared_of(place), _end_of_writing(place)
     known = {name: _tokens(number, tokenizer) for name, number in numbers.items()}
     names = {name: tokenizer.token_bytes(ids[0]).decode("utf-8", "replace") for name, ids in known.items() if ids}
     special = tokenizer.special_tokens

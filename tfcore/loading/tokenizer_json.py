@@ -3,7 +3,7 @@ bounds that are checked before the work whose size they are. Errors are the ends
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -62,36 +62,37 @@ def check_tokens(tokens: Collection[str]) -> None:
         raise ValueError(f"has tokens of {total:,} characters in all, more than the {MOST_CHARACTERS:,} of any use")
 
 
-def bpe(tokens: list[str], merges: Iterable[list[str]], **more: Any) -> dict[str, Any]:
-    """A BPE model.
-
-    Args:
-        tokens: by id.
-        merges: pairs of tokens, in the order in which they are tried.
-        more: settings of the library's model.
+def numbered(tokens: list[str]) -> dict[str, int]:
+    """Token -> id.
 
     Raises:
-        ValueError: a token that is there twice, or more merges than can be read.
+        ValueError: a token that is there twice.
     """
     vocabulary = {token: i for i, token in enumerate(tokens)}
     if len(vocabulary) != len(tokens):
         raise ValueError("has the same token twice")
-    return {"type": "BPE", "vocab": vocabulary, "merges": bounded(merges), "dropout": None, **more}
+    return vocabulary
 
 
-def bounded(merges: Iterable[list[str]]) -> list[list[str]]:
-    """The merges.
+def bpe(vocabulary: Mapping[str, int], merges: Iterable[list[str]], **more: Any) -> dict[str, Any]:
+    """A BPE model.
+
+    Args:
+        vocabulary: token -> id.
+        merges: pairs of tokens, in the order in which they are tried.
+        more: settings of the library's model.
 
     Raises:
-        ValueError: they are more than any tokenizer has.
+        ValueError: more merges than any tokenizer has.
     """
-    read, characters = [], 0
+    read: list[list[str]] = []
+    characters = 0
     for merge in merges:
         read.append(merge)
         characters += len(merge[0]) + len(merge[1])
         if len(read) > MOST_TEXTS or characters > MAX_TOKENIZER_BYTES:
             raise ValueError(f"has more merges than the {MOST_TEXTS:,}, or longer ones, that can be read")
-    return read
+    return {"type": "BPE", "vocab": vocabulary, "merges": read, "dropout": None, **more}
 
 
 def pairs_of(lines: Iterable[str]) -> Iterator[list[str]]:

@@ -20,6 +20,8 @@ BLANK = re.compile(
     r"\[MASK\]|<mask>|<extra_id_\d{1,3}>"
 )  # special tokens that a text may have: BERT's, RoBERTa's, T5's
 FLAGS = ("special", "normalized", "lstrip", "rstrip", "single_word")
+SPECIAL = (True, False, False, False, False)
+PLAIN = (False, True, False, False, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +65,25 @@ def declared(said: Mapping[str, Any]) -> Declared:
         ValueError: a field that is not what it should be.
     """
     names, ends = {}, []
+    settings: dict[str, tuple[bool, ...]] = {}
     for key, value in said.items():
         if key in NAMED or (key.endswith("_token") and isinstance(value, str)):
             listed = value if isinstance(value, list) else [value]
             texts = [_text(key, one) for one in listed if one is not None]
             names[key] = texts[0] if texts else ""
             ends += texts if key == "eos_token" else []
+            settings |= _settings(key, listed)
     tokens = [*_decoder(said.get("added_tokens_decoder") or {})]
     known = {text for text, _, _ in tokens}
     extra = said.get("extra_special_tokens") or said.get("additional_special_tokens") or []
     if not isinstance(extra, list | dict):
         raise ValueError("additional_special_tokens must be a list")
     more = list(extra.values()) if isinstance(extra, dict) else extra
+    settings |= _settings("additional_special_tokens", more)
     ordered = [*(names[key] for key in NAMED if key in names), *(names[key] for key in names if key not in NAMED)]
     for text in [*ordered, *ends, *(_text("additional_special_tokens", one) for one in more)]:
         if text and text not in known:
-            tokens.append((text, -1, (True, False, False, False, False)))
+            tokens.append((text, -1, settings.get(text, SPECIAL)))
             known.add(text)
     if len(tokens) > MOST_TOKENS:
         raise ValueError(f"it declares {len(tokens):,} tokens, and at most {MOST_TOKENS:,} can be read")
@@ -91,10 +96,22 @@ def _decoder(said: Any) -> Iterator[tuple[str, int, tuple[bool, ...]]]:
         raise ValueError("added_tokens_decoder must have an id for each token")
     for number in sorted(said, key=int):
         one = said[number]
-        flags = tuple(one.get(flag, flag == "normalized") for flag in FLAGS) if isinstance(one, dict) else ()
-        if not flags or not all(isinstance(flag, bool) for flag in flags):
+        if not isinstance(one, dict):
             raise ValueError(f"added_tokens_decoder has no token under {number} with settings that are true or false")
-        yield _text("added_tokens_decoder", one), int(number), flags
+        yield _text("added_tokens_decoder", one), int(number), _flags(f"added_tokens_decoder {number}", one, PLAIN)
+
+
+def _settings(key: str, listed: list[Any]) -> dict[str, tuple[bool, ...]]:
+    """Text -> settings of the special tokens that are objects."""
+    return {_text(key, one): (True, *_flags(key, one, SPECIAL)[1:]) for one in listed if isinstance(one, dict)}
+
+
+def _flags(key: str, one: dict[str, Any], unsaid: tuple[bool, ...]) -> tuple[bool, ...]:
+    """The settings of a token that is an object."""
+    flags = tuple(one.get(flag, default) for flag, default in zip(FLAGS, unsaid, strict=True))
+    if not all(isinstance(flag, bool) for flag in flags):
+        raise ValueError(f"{key} has a setting that is neither true nor false")
+    return flags
 
 
 def _text(key: str, value: Any) -> str:

@@ -52,8 +52,9 @@ def settings_of_here() -> ModelSettings:
         st.caption("Models here: " + ", ".join(f"**{text.escape(name, text.NAME)}**" for name in folders))
     elif settings.folder is not None and settings.policy == "any":
         st.caption(
-            "Put a GGUF file, or a folder with config.json, model.safetensors and tokenizer.json, into the folder for "
-            "models of this server, and give it here as ./its-name."
+            "Put a GGUF file, or a folder with config.json, model.safetensors and tokenizer.json (or tokenizer.model, "
+            "vocab.json and merges.txt, vocab.txt), into the folder for models of this server, and give it here as "
+            "./its-name."
         )
     if odd := model_settings.misnamed(settings):
         named = ", ".join(f"**{text.escape(name, text.NAME)}**" for name in odd)

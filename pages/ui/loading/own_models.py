@@ -128,7 +128,7 @@ def look(name: str, settings: ModelSettings) -> Iterator[Any]:
 
     def work(_: progress.Say) -> Any:
         if settings.cached and not name.startswith("./"):
-            needed = 0 if hub.parted(name)[1] else sum(hub.SMALL.values())
+            needed = 0 if hub.parted(name)[1] else sum((hub.SMALL | hub.TOKENIZER_FILES).values())
             hub.make_room(needed, settings.cached, STORE.names, name)
         return checkpoints.estimate(settings.place(name), token=settings.token)
 

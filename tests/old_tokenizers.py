@@ -1,0 +1,132 @@
+"""Folders with the files of a tokenizer and no tokenizer.json, made in the test: what SentencePiece trains, and what
+vocab.json, merges.txt and vocab.txt say of a tokenizer of the library."""
+
+import io
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+import transformers as hf
+from transformers.convert_slow_tokenizer import import_protobuf
+
+from tests.tokenizers.test_foreign_tokenizers import byte_level, word_piece
+
+TEXT = """Once upon a time there was a little dog. The little dog had a ball, and the ball was red.
+Café, naïve, 犬 and 猫. مرحبا بالعالم  Straße? Не знаю; 日本語テキスト!  the the the dogs' cats 123 4567
+"""
+NAMES = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>", "add_bos_token": True, "add_eos_token": False}
+LLAMA = {
+    "model_type": "bpe",
+    "vocab_size": 420,
+    "byte_fallback": True,
+    "remove_extra_whitespaces": False,
+    "normalization_rule_name": "identity",
+    "character_coverage": 0.98,
+    "allow_whitespace_only_pieces": True,
+    "user_defined_symbols": ["<sep>"],
+}
+GEMMA = LLAMA | {
+    "add_dummy_prefix": False,
+    "user_defined_symbols": ["▁▁", "▁▁▁", "▁▁▁▁", "\n\n", "<start_of_turn>"],
+    "control_symbols": ["<mask>"],
+    "pad_id": 0,
+    "eos_id": 1,
+    "bos_id": 2,
+    "unk_id": 3,
+    "pad_piece": "<pad>",
+    "eos_piece": "<eos>",
+    "bos_piece": "<bos>",
+}
+T5 = {"model_type": "unigram", "vocab_size": 120, "pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1}
+UNIGRAM = {"model_type": "unigram", "vocab_size": 120}
+
+
+def trained(**settings: Any) -> bytes:
+    """A SentencePiece model that was trained on TEXT."""
+    return _trained(json.dumps(settings))
+
+
+@cache
+def _trained(settings: str) -> bytes:
+    written = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(TEXT.splitlines() * 3),
+        model_writer=written,
+        hard_vocab_limit=False,
+        minloglevel=2,
+        **json.loads(settings),
+    )
+    return written.getvalue()
+
+
+def changed(data: bytes, change: Callable[[Any], object]) -> bytes:
+    """The same model with a change of its message."""
+    message = import_protobuf().ModelProto()
+    message.ParseFromString(data)
+    change(message)
+    return bytes(message.SerializePartialToString())
+
+
+def pieces(name: str = "tokenizer.model", **settings: Any) -> Callable[[Path], object]:
+    return lambda folder: (folder / name).write_bytes(trained(**settings))
+
+
+def merges(*special: str) -> Callable[[Path], None]:
+    """vocab.json and merges.txt, with these special tokens in the vocabulary."""
+
+    def write(folder: Path) -> None:
+        model = json.loads(byte_level().to_str())["model"]
+        vocabulary = model["vocab"] | {token: len(model["vocab"]) + i for i, token in enumerate(special)}
+        (folder / "vocab.json").write_text(json.dumps(vocabulary), "utf-8")
+        lines = ["#version: 0.2", *(" ".join(pair) for pair in model["merges"])]
+        (folder / "merges.txt").write_text("\n".join(lines) + "\n", "utf-8")
+
+    return write
+
+
+def words(folder: Path) -> None:
+    """vocab.txt."""
+    vocabulary = word_piece().get_vocab()
+    (folder / "vocab.txt").write_text("".join(f"{word}\n" for word in sorted(vocabulary, key=vocabulary.__getitem__)))
+
+
+# The class of transformers, the family that has it, the files, and tokenizer_config.json.
+KINDS: dict[str, tuple[Any, str, Callable[[Path], object], dict[str, Any]]] = {
+    "Llama": (hf.LlamaTokenizer, "llama", pieces(**LLAMA), NAMES),
+    "Gemma": (
+        hf.GemmaTokenizer,
+        "gemma",
+        pieces(**GEMMA),
+        {"add_bos_token": True, "bos_token": "<bos>", "eos_token": "<eos>"},
+    ),
+    "T5": (hf.T5Tokenizer, "t5", pieces("spiece.model", **T5), {}),
+    "XLM-RoBERTa": (hf.XLMRobertaTokenizer, "xlm-roberta", pieces("sentencepiece.bpe.model", **UNIGRAM), {}),
+    "CamemBERT": (hf.CamembertTokenizer, "camembert", pieces("sentencepiece.bpe.model", **UNIGRAM), {}),
+    "GPT-2": (hf.GPT2Tokenizer, "gpt2", merges("<|endoftext|>"), {}),
+    "GPT-NeoX": (hf.GPTNeoXTokenizer, "gpt_neox", merges("<|endoftext|>", "<|padding|>"), {}),
+    "Qwen2": (hf.Qwen2Tokenizer, "qwen2", merges("<|endoftext|>"), {}),
+    "RoBERTa": (hf.RobertaTokenizer, "roberta", merges("<pad>", "<unk>", "<mask>"), {}),
+    "BART": (hf.BartTokenizer, "bart", merges("<pad>", "<unk>", "<mask>"), {}),
+    "BERT": (hf.BertTokenizer, "bert", words, {}),
+    "DistilBERT": (hf.DistilBertTokenizer, "distilbert", words, {"do_lower_case": False}),
+}
+
+
+def write(folder: Path, kind: str, **more: Any) -> Any:
+    """Write the files of a kind into a folder, without a model.
+
+    Args:
+        more: of tokenizer_config.json, besides what the kind has.
+
+    Returns:
+        What `transformers` makes of them.
+    """
+    class_, family, files, said = KINDS[kind]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps({"model_type": family}))
+    (folder / "tokenizer_config.json").write_text(json.dumps(said | more))
+    files(folder)
+    return class_.from_pretrained(folder)

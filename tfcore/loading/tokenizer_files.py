@@ -1,0 +1,325 @@
+"""The tokenizer of a folder that has no tokenizer.json: from a SentencePiece model, from vocab.json and merges.txt (BPE
+in bytes), or from vocab.txt (WordPiece). Which, and what is put around a text, follows from the class of `transformers`
+that tokenizer_config.json names, or else from the family.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tfcore.files import CheckpointError, check_file, read_json, read_text, size
+from tfcore.loading import tokenizer_config
+from tfcore.loading import tokenizer_json as parts
+from tfcore.loading.gguf_tokenizer import CUTS
+from tfcore.loading.hub import TOKENIZER_FILES
+from tfcore.loading.sentence_piece import SentencePiece, Token, sentence_piece
+from tfcore.loading.tokenizer_json import BYTES, CONTROL, NORMAL, UNKNOWN
+from tfcore.tokenizers.declared import Declared
+from tfcore.tokenizers.worker import MOST_IDS
+
+PIECES = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model")  # SentencePiece's file, whatever it is called
+MERGES = ("vocab.json", "merges.txt")
+WORDS = "vocab.txt"
+MOST_EXTRA = 1_000  # extra_ids; T5 has 100
+LONGEST_WORD = 100  # characters of a word that WordPiece cuts; a longer one is unknown
+_ANY = ("PreTrainedTokenizerFast", "TokenizersBackend", "PreTrainedTokenizer")  # classes that say nothing of the kind
+_END = "<|endoftext|>"
+_OPEN = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
+_FIVE = {**_OPEN, "pad_token": "<pad>", "mask_token": "<mask>", "sep_token": "</s>", "cls_token": "<s>"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """A folder without tokenizer.json.
+
+    Args:
+        said: its tokenizer_config.json.
+        declared: what that and the files beside it say of tokens.
+    """
+
+    path: Path
+    said: Mapping[str, Any]
+    declared: Declared
+
+    def flag(self, name: str, default: bool | None) -> bool | None:
+        """A setting that is true, false or, as one that is not stated, null."""
+        if not isinstance(value := self.said.get(name), bool | None):
+            raise CheckpointError(f"{self.path / tokenizer_config.NAME}: {name} must be true or false")
+        return default if value is None else value
+
+    def named(self, name: str) -> str:
+        """The text of a token that there must be, such as "unk_token"."""
+        if (text := dict(self.declared.names).get(name)) is None:
+            raise CheckpointError(f"{self.path / tokenizer_config.NAME} names no {name}, without which no text is read")
+        return text
+
+    def lines(self, name: str) -> list[str]:
+        """The lines of a file."""
+        return read_text(self.path / name, TOKENIZER_FILES[name]).removesuffix("\n").split("\n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Class:
+    """A class of tokenizers.
+
+    Args:
+        content: of a tokenizer.json, without what is put around a text.
+        files: that it is made of; the first one alone where several may have it.
+        usual: its special tokens where nothing else is said.
+        around: names of the tokens before and after every text; None: add_bos_token and add_eos_token say whether there
+            are any.
+        families: model types whose checkpoints have it where they do not say.
+    """
+
+    content: Callable[[_Folder], dict[str, Any]]
+    files: tuple[str, ...]
+    usual: Mapping[str, str]
+    around: tuple[str, str] | None = None
+    families: tuple[str, ...] = ()
+
+    def is_there(self, folder: Path) -> bool:
+        """Whether a folder has its files."""
+        return (any if self.files is PIECES else all)(map(_is_there, (folder / name for name in self.files)))
+
+
+def _is_there(path: Path) -> bool:
+    return path.exists() or path.is_symlink()
+
+
+def declared_of(folder: Path) -> Declared:
+    """What the files beside a tokenizer say of its tokens.
+
+    Raises:
+        CheckpointError: one of them is damaged.
+    """
+    known = None if _is_there(folder / "tokenizer.json") else _class(folder)[1]
+    return tokenizer_config.declared_in(folder, None if known is None else known.usual)
+
+
+def lacking(folder: Path) -> str | None:
+    """Why no text can be given to the model of a folder, as the end of a sentence; None where it has a tokenizer.
+
+    Raises:
+        CheckpointError: one of its files is damaged.
+    """
+    if _is_there(folder / "tokenizer.json"):
+        return None
+    name, known = _class(folder)
+    if known is not None and known.is_there(folder):
+        return None
+    why = "has no tokenizer.json, without which no text can be given to the model"
+    if not any(_is_there(folder / file) for file in TOKENIZER_FILES):
+        return why
+    if known is None:
+        return f"{why}: of other files, tokenizers of these classes are made, and not {name}: {', '.join(_CLASSES)}"
+    return f"{why}; {name} would be made of {(' or ' if known.files is PIECES else ' and ').join(known.files)}"
+
+
+def tokenizer_json_of(folder: Path) -> bytes | None:
+    """The contents of a tokenizer.json that does what a folder's other files describe; None where it lacks them.
+
+    Raises:
+        CheckpointError: a file is damaged, too large, or describes what cannot be read.
+    """
+    _, known = _class(folder)
+    if known is None or not known.is_there(folder):
+        return None
+    place = _Folder(folder, tokenizer_config.read(folder), tokenizer_config.declared_in(folder, known.usual))
+    try:
+        content = known.content(place)
+        content["post_processor"] = parts.around(*_around(place, known, content["model"]["vocab"]))
+        return parts.written(content)
+    except CheckpointError:
+        raise
+    except ValueError as error:
+        raise CheckpointError(f"the tokenizer in {folder} {error}") from error
+
+
+def _class(folder: Path) -> tuple[str, _Class | None]:
+    """The name of a folder's class, and the class if it is known."""
+    config = read_json(folder / "config.json")
+    said = tokenizer_config.read(folder).get("tokenizer_class") or config.get("tokenizer_class")
+    if isinstance(said, str) and said not in _ANY:
+        name = said.removesuffix("Fast")
+        return name[:80], _CLASSES.get(name)
+    family = config.get("model_type")
+    usual = ((name, known) for name, known in _CLASSES.items() if family in known.families)
+    return next(usual, (f"that of {str(family)[:80]}", None))
+
+
+def _around(place: _Folder, known: _Class, vocabulary: Any) -> list[tuple[str, int] | None]:
+    """The tokens before and after every text, with their ids."""
+    names = list(known.around or ("bos_token", "eos_token"))
+    if known.around is None:
+        stated = dict(place.declared.names)
+        names = [name if place.flag(f"add_{name}", False) and name in stated else "" for name in names]
+    texts = [place.named(name) if name else None for name in names]
+    tokens = vocabulary if isinstance(vocabulary, dict) else {token: i for i, (token, _) in enumerate(vocabulary)}
+    numbered = {text: i for text, i, _ in place.declared.tokens if i >= 0}
+    put: list[tuple[str, int] | None] = []
+    for text in texts:
+        i = None if text is None else tokens.get(text, numbered.get(text))
+        if text is not None and i is None:
+            raise ValueError(f"lacks {text[:80]!r}, which is put around every text")
+        put.append(None if text is None or i is None else (text, i))
+    return put
+
+
+# ---- SentencePiece ----
+
+
+def _model(place: _Folder) -> SentencePiece:
+    """The SentencePiece model of a folder."""
+    path = next(place.path / name for name in PIECES if _is_there(place.path / name))
+    check_file(path)
+    if (there := path.stat().st_size) > TOKENIZER_FILES[path.name]:
+        raise CheckpointError(f"{path} has {size(there)}, more than the {size(TOKENIZER_FILES[path.name])} such may")
+    try:
+        return sentence_piece(path.read_bytes())
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise CheckpointError(f"{path} {error}") from error
+
+
+def _llama(place: _Folder) -> dict[str, Any]:
+    model = _model(place)
+    prefix = place.flag("add_prefix_space", model.prefix)
+    return replace(model, prefix=bool(prefix)).content(always=bool(place.flag("legacy", False)) or model.trims)
+
+
+def _t5(place: _Folder) -> dict[str, Any]:
+    extra = place.said.get("extra_ids", 100)
+    if isinstance(extra, bool) or not isinstance(extra, int) or not 0 <= extra <= MOST_EXTRA:
+        raise CheckpointError(f"{place.path / tokenizer_config.NAME}: extra_ids must be 0 to {MOST_EXTRA:,}")
+    model = _model(place)
+    blanks = [(f"<extra_id_{i}>", 0.0, CONTROL) for i in reversed(range(extra))]
+    return replace(model, pieces=[*model.pieces, *blanks]).content(always=True)
+
+
+def _xlm_roberta(place: _Folder) -> dict[str, Any]:
+    model = _model(place)
+    first = [*_special(place, "bos_token", "pad_token", "eos_token"), (place.named("unk_token"), 0.0, UNKNOWN)]
+    return replace(model, pieces=[*first, *model.pieces[3:], *_special(place, "mask_token")]).content(always=True)
+
+
+def _camembert(place: _Folder) -> dict[str, Any]:
+    model = _model(place)
+    first: list[Token] = [
+        ("<s>NOTUSED", 0.0, NORMAL),
+        *_special(place, "pad_token"),
+        ("</s>NOTUSED", 0.0, NORMAL),
+        (place.named("unk_token"), 0.0, UNKNOWN),
+        ("<unk>NOTUSED", -100.0, NORMAL),
+    ]
+    return replace(model, pieces=[*first, *model.pieces[1:], *_special(place, "mask_token")]).content(always=True)
+
+
+def _special(place: _Folder, *names: str) -> list[Token]:
+    return [(place.named(name), 0.0, CONTROL) for name in names]
+
+
+# ---- BPE in bytes ----
+
+
+def _bytes(cut: str, nfc: bool) -> Callable[[_Folder], dict[str, Any]]:
+    """The content for texts that are cut in this way."""
+
+    def content(place: _Folder) -> dict[str, Any]:
+        vocabulary = _vocabulary(place.path / MERGES[0])
+        lines = (line for line in place.lines(MERGES[1]) if line and not line.startswith("#version"))
+        prefix = {"add_prefix_space": place.flag("add_prefix_space", False)}
+        steps = [{**step, **(prefix if step["type"] == "ByteLevel" else {})} for step in CUTS[cut].steps]
+        return {
+            "added_tokens": [],
+            "normalizer": {"type": "NFC"} if nfc else None,
+            "pre_tokenizer": {"type": "Sequence", "pretokenizers": steps},
+            "decoder": {**BYTES, "use_regex": True},
+            "model": parts.bpe(vocabulary, parts.pairs_of(lines)),
+        }
+
+    return content
+
+
+def _vocabulary(path: Path) -> dict[str, int]:
+    """Token -> id, of a vocab.json."""
+    said = read_json(path, TOKENIZER_FILES[path.name])
+    if any(isinstance(i, bool) or not isinstance(i, int) or not 0 <= i < MOST_IDS for i in said.values()):
+        raise CheckpointError(f"{path} must have an id from 0 to {MOST_IDS - 1:,} for each token")
+    parts.check_tokens(said)
+    return said
+
+
+# ---- WordPiece ----
+
+
+def _words(place: _Folder) -> dict[str, Any]:
+    vocabulary = {line.rstrip(): i for i, line in enumerate(place.lines(WORDS))}
+    parts.check_tokens(vocabulary)
+    return {
+        "added_tokens": [],
+        "normalizer": {
+            "type": "BertNormalizer",
+            "clean_text": True,
+            "handle_chinese_chars": place.flag("tokenize_chinese_chars", True),
+            "strip_accents": place.flag("strip_accents", None),
+            "lowercase": place.flag("do_lower_case", True),
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
+        "model": {
+            "type": "WordPiece",
+            "unk_token": place.named("unk_token"),
+            "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": LONGEST_WORD,
+            "vocab": vocabulary,
+        },
+    }
+
+
+_GEMMA = {
+    "unk_token": "<unk>",
+    "bos_token": "<bos>",
+    "eos_token": "<eos>",
+    "pad_token": "<pad>",
+    "mask_token": "<mask>",
+}
+_BERT = {f"{name.lower()}_token": f"[{name}]" for name in ("UNK", "SEP", "PAD", "CLS", "MASK")}
+_T5 = {"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
+_GPT2 = dict.fromkeys(("unk_token", "bos_token", "eos_token"), _END)
+_QWEN2 = dict.fromkeys(("unk_token", "eos_token", "pad_token"), _END)
+_AROUND, _BETWEEN = ("bos_token", "eos_token"), ("cls_token", "sep_token")
+_BPE = _bytes("gpt-2", nfc=False)
+_CLASSES: dict[str, _Class] = {
+    "LlamaTokenizer": _Class(
+        content=_llama, files=PIECES, usual=_OPEN, families=("llama", "mistral", "mixtral", "phi3")
+    ),
+    "GemmaTokenizer": _Class(content=_llama, files=PIECES, usual=_GEMMA, families=("gemma", "gemma2", "gemma3_text")),
+    "T5Tokenizer": _Class(content=_t5, files=PIECES, usual=_T5, around=("", "eos_token"), families=("t5", "mt5")),
+    "XLMRobertaTokenizer": _Class(
+        content=_xlm_roberta, files=PIECES, usual=_FIVE, around=_AROUND, families=("xlm-roberta",)
+    ),
+    "CamembertTokenizer": _Class(
+        content=_camembert, files=PIECES, usual=_FIVE, around=_AROUND, families=("camembert",)
+    ),
+    "GPT2Tokenizer": _Class(content=_BPE, files=MERGES, usual=_GPT2, families=("gpt2", "gpt_neo", "opt", "starcoder2")),
+    "GPTNeoXTokenizer": _Class(
+        content=_bytes("gpt-2", nfc=True),
+        files=MERGES,
+        usual={**_GPT2, "pad_token": "<|padding|>"},
+        families=("gpt_neox", "mpt", "olmoe"),
+    ),
+    "Qwen2Tokenizer": _Class(
+        content=_bytes("qwen2", nfc=True),
+        files=MERGES,
+        usual=_QWEN2,
+        families=("qwen2", "qwen3", "qwen2_moe", "qwen3_moe"),
+    ),
+    "RobertaTokenizer": _Class(content=_BPE, files=MERGES, usual=_FIVE, around=_BETWEEN, families=("roberta",)),
+    "BartTokenizer": _Class(content=_BPE, files=MERGES, usual=_FIVE, around=_BETWEEN, families=("bart",)),
+    "BertTokenizer": _Class(content=_words, files=(WORDS,), usual=_BERT, around=_BETWEEN, families=("bert",)),
+    "DistilBertTokenizer": _Class(
+        content=_words, files=(WORDS,), usual=_BERT, around=_BETWEEN, families=("distilbert",)
+    ),
+}
