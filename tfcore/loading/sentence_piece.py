@@ -45,11 +45,12 @@ class SentencePiece:
     prefix: bool
     trims: bool
 
-    def content(self, always: bool) -> dict[str, Any]:
+    def content(self, always: bool = False) -> dict[str, Any]:
         """What a tokenizer.json says of it: everything but tokens that are put around a text.
 
         Args:
-            always: whether the part of a text behind a special token is given a space in front, too.
+            always: whether the part of a text behind a special token is given a space in front, too; where spaces are
+                taken out it is.
         """
         tokens, scores, kinds = map(list, zip(*self.pieces, strict=True))
         parts.check_tokens(tokens)
@@ -58,7 +59,7 @@ class SentencePiece:
             steps.append({"type": "Precompiled", "precompiled_charsmap": base64.b64encode(self.charsmap).decode()})
         if self.trims:
             steps += [parts.replace(r"\A +| +\z", "", "Regex"), parts.replace(" {2,}", " ", "Regex")]
-        scheme = ("always" if always else "first") if self.prefix else "never"
+        scheme = ("always" if always or self.trims else "first") if self.prefix else "never"
         cut = {"type": "Metaspace", "replacement": SPACE, "prepend_scheme": scheme, "split": self.unigram}
         unknown = kinds.index(UNKNOWN) if UNKNOWN in kinds else None
         fallback = {"byte_fallback": self.byte_fallback}

@@ -186,7 +186,7 @@ def _model(place: _Folder) -> SentencePiece:
 def _llama(place: _Folder) -> dict[str, Any]:
     model = _model(place)
     prefix = place.flag("add_prefix_space", model.prefix)
-    return replace(model, prefix=bool(prefix)).content(always=bool(place.flag("legacy", False)) or model.trims)
+    return replace(model, prefix=bool(prefix)).content(bool(place.flag("legacy", False)))
 
 
 def _t5(place: _Folder) -> dict[str, Any]:
@@ -195,13 +195,13 @@ def _t5(place: _Folder) -> dict[str, Any]:
         raise CheckpointError(f"{place.path / tokenizer_config.NAME}: extra_ids must be 0 to {MOST_EXTRA:,}")
     model = _model(place)
     blanks = [(f"<extra_id_{i}>", 0.0, CONTROL) for i in reversed(range(extra))]
-    return replace(model, pieces=[*model.pieces, *blanks]).content(always=True)
+    return replace(model, pieces=[*model.pieces, *blanks]).content(True)
 
 
 def _xlm_roberta(place: _Folder) -> dict[str, Any]:
     model = _model(place)
     first = [*_special(place, "bos_token", "pad_token", "eos_token"), (place.named("unk_token"), 0.0, UNKNOWN)]
-    return replace(model, pieces=[*first, *model.pieces[3:], *_special(place, "mask_token")]).content(always=True)
+    return replace(model, pieces=[*first, *model.pieces[3:], *_special(place, "mask_token")]).content(True)
 
 
 def _camembert(place: _Folder) -> dict[str, Any]:
@@ -213,7 +213,7 @@ def _camembert(place: _Folder) -> dict[str, Any]:
         (place.named("unk_token"), 0.0, UNKNOWN),
         ("<unk>NOTUSED", -100.0, NORMAL),
     ]
-    return replace(model, pieces=[*first, *model.pieces[1:], *_special(place, "mask_token")]).content(always=True)
+    return replace(model, pieces=[*first, *model.pieces[1:], *_special(place, "mask_token")]).content(True)
 
 
 def _special(place: _Folder, *names: str) -> list[Token]:
