@@ -141,8 +141,8 @@ TRAINED = {
 
 @pytest.mark.parametrize("settings", TRAINED.values(), ids=list(TRAINED))
 def test_a_model_is_read_as_sentencepiece_reads_it(settings):
-    """Texts that begin with a space and keep it are left out: there `transformers` puts none in front, and so do we; and,
-    where spaces are taken out, those with the sign for one."""
+    """Texts that begin with a space and keep it are left out: there `transformers` puts none in front, and so do we;
+    and, where spaces are taken out, those with the sign for one."""
     data = trained(**settings)
     theirs = sentencepiece.SentencePieceProcessor(model_proto=data)
     ours = tokenizer_of(parts.written(sentence_piece(data).content() | {"post_processor": None}).decode())

@@ -318,7 +318,9 @@ _CLASSES: dict[str, _Class] = {
     ),
     "RobertaTokenizer": _Class(content=_BPE, files=MERGES, usual=_FIVE, around=_BETWEEN, families=("roberta",)),
     "BartTokenizer": _Class(content=_BPE, files=MERGES, usual=_FIVE, around=_BETWEEN, families=("bart",)),
-    "BertTokenizer": _Class(content=_words, files=(WORDS,), usual=_BERT, around=_BETWEEN, families=("bert",)),
+    "BertTokenizer": _Class(
+        content=_words, files=(WORDS,), usual=_BERT, around=_BETWEEN, families=("bert", "nomic_bert")
+    ),
     "DistilBertTokenizer": _Class(
         content=_words, files=(WORDS,), usual=_BERT, around=_BETWEEN, families=("distilbert",)
     ),
