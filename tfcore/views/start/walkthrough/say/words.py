@@ -138,9 +138,9 @@ WORDS: dict[str, StageWords] = {
         "Make the embeddings as wide as the stream",
         "The embeddings are $embed_size numbers wide, the residual stream $d_model: a learned matrix makes the "
         "second of the first. So the table of all tokens is smaller.",
-        r"x \leftarrow x\, W, \quad W \in \mathbb{R}^{$embed_size \times $d_model}",
+        r"x \leftarrow x\, W + b, \quad W \in \mathbb{R}^{$embed_size \times $d_model}",
         r"W",
-        "Each row is still a token (arXiv:1909.11942, section 3.1). From here on this is the residual stream.",
+        "Each row is still a token, now with as many numbers as layers read and write (arXiv:1909.11942, section 3.1).",
         "embedding",
     ),
     "norm-1": replace(
