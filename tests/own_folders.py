@@ -54,6 +54,23 @@ FAMILIES = {
     ),
     "pythia": (hf.GPTNeoXForCausalLM, SHAPE | {"vocab_size": 330, "hidden_size": 48}, byte_level),
     "olmo2": (hf.Olmo2ForCausalLM, GROUPED | {"vocab_size": 330}, byte_level),
+    "phi": (
+        hf.PhiForCausalLM,
+        SHAPE | {"vocab_size": 330, "hidden_size": 48, "num_key_value_heads": 2, "pad_token_id": 0},
+        byte_level,
+    ),
+    "nemotron": (
+        hf.NemotronForCausalLM,
+        SHAPE | {"vocab_size": 330, "hidden_size": 48, "num_key_value_heads": 2},
+        byte_level,
+    ),
+    "cohere2": (
+        hf.Cohere2ForCausalLM,
+        SHAPE
+        | {"vocab_size": 330, "hidden_size": 48, "num_hidden_layers": 4, "num_key_value_heads": 2}
+        | {"sliding_window": 9, "logit_scale": 0.5, "pad_token_id": 0},
+        byte_level,
+    ),
     "phi3": (hf.Phi3ForCausalLM, SHAPE | {"vocab_size": 400, "pad_token_id": 0}, pieces),
     "smollm3": (
         hf.SmolLM3ForCausalLM,

@@ -27,6 +27,15 @@ WIRINGS: dict[str, dict[str, Any]] = {
     "like Gemma 2": {"norm_placement": "sandwich", "attn_softcap": 2.0, "logit_softcap": 3.0, "attn_scale": 0.3},
     "like OLMo 2": {"norm_placement": "after", "qk_norm": "width"},
     "like Pythia": {"norm": "layernorm", "parallel": True, "shared_norm": False, "rotated": 2, "bias": True},
+    "like Phi": {
+        "norm": "layernorm",
+        "parallel": True,
+        "rotated": 2,
+        "bias": True,
+        "tie_embeddings": False,
+        "logit_bias": True,
+        "logit_scale": 0.5,
+    },
     "like ModernBERT": {"norm": "layernorm", "embed_norm": True, "first_norm": False, "activation": "geglu"},
     "like gpt-oss": {
         "attn_sinks": True,
@@ -48,7 +57,10 @@ def config(**values: object) -> ModelConfig:
 
 def model(seed: int = 0, **values: object) -> Transformer:
     """A small model in eval mode, its weights large enough that attention is far from uniform."""
-    return Transformer(config(**({"init_std": 0.3} | values)), seed).eval().requires_grad_(False).to(device())
+    made = Transformer(config(**({"init_std": 0.3} | values)), seed).eval().requires_grad_(False).to(device())
+    if made.logit_bias is not None:  # which starts at 0, so that nobody would miss it
+        made.logit_bias.copy_(torch.linspace(-1, 1, len(made.logit_bias)).sin())
+    return made
 
 
 def ids(batch: int = 2, seq: int = 13, vocab: int = 61, seed: int = 0) -> Tensor:

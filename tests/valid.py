@@ -139,7 +139,7 @@ def configs(draw):
         head=head,
         mlm_activation=draw(st.none() | st.sampled_from(plain)),
         mlm_bias=draw(st.booleans()),
-        logit_bias=draw(st.sampled_from([None, False, True] if both or head != "lm" else [None, False])),
+        logit_bias=draw(st.sampled_from([None, False, True])),
         tie_embeddings=draw(st.booleans()),
         embed_scale=draw(st.sampled_from([1.0, 3.0])),
         logit_scale=draw(POSITIVE),

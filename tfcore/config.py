@@ -456,11 +456,6 @@ def _check_together(c: ModelConfig) -> None:
         )
     if c.mlm_activation in GATED:
         raise ValueError(f"mlm_activation={c.mlm_activation!r} has a gate, the dense layer none; take 'gelu' or 'silu'")
-    if c.logit_bias and c.head == "lm" and c.architecture != "encoder-decoder":
-        raise ValueError(
-            f"logit_bias=True goes with head='mlm' or architecture='encoder-decoder', not {c.architecture!r}: what is "
-            "said of a decoder's logits takes them for products alone"
-        )
     if c.architecture == "encoder-decoder" and c.start_id >= c.vocab_size:
         raise ValueError(f"start_id={c.start_id} must be below vocab_size={c.vocab_size}")
     if c.writing != WritingConfig() and c.architecture != "encoder-decoder":

@@ -14,6 +14,7 @@ from tfcore.part_configs import Activation, FeedForwardConfig
 
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
+    "relu2": lambda x: F.relu(x).square(),  # arXiv:2109.08668, section 3.1
     "gelu": F.gelu,  # x * Phi(x), arXiv:1606.08415
     "gelu_tanh": partial(F.gelu, approximate="tanh"),  # its approximation in the original GPT-2
     "silu": F.silu,  # x * sigmoid(x)

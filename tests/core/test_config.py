@@ -63,7 +63,7 @@ REFUSED = {
     "positions: base=1 must be between 1.001 and 1,000,000,000.0": {"rope_base": 1},
     "positions: kind='rotary' is not one of sinusoidal, learned, rope, alibi, relative, none": {"positions": "rotary"},
     "norm: kind=None is not one of layernorm, rmsnorm": {"norm": None},
-    "feed_forward: activation=[] is not one of relu, gelu, gelu_tanh, silu, swiglu, geglu, geglu_tanh, reglu": {
+    "feed_forward: activation=[] is not one of relu, relu2, gelu, gelu_tanh, silu, swiglu, geglu, geglu_tanh, reglu": {
         "activation": []
     },
     "n_layers=2.0 must be a whole number": {"n_layers": 2.0},
@@ -99,8 +99,6 @@ REFUSED = {
         "head": "mlm",
         "architecture": "encoder",
     },
-    "logit_bias=True goes with head='mlm' or architecture='encoder-decoder', not 'decoder': what is said of a "
-    "decoder's logits takes them for products alone": {"logit_bias": True},
     "writing goes with architecture='encoder-decoder', not 'decoder'; leave it out": {"forced_last": 2},
     "writing has id 61, which must be below vocab_size=61": {"forced_last": 61, "architecture": "encoder-decoder"},
     "writing: never=(-1,) must be a tuple of token ids": {"never_written": (-1,)},

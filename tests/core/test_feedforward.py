@@ -21,6 +21,7 @@ def by_tanh(x):
 
 FORMULAS = {
     "relu": lambda gate, _: gate.clamp(min=0),
+    "relu2": lambda gate, _: torch.where(gate > 0, gate * gate, 0),
     "gelu": lambda gate, _: gate * phi(gate),
     "gelu_tanh": lambda gate, _: by_tanh(gate),
     "silu": lambda gate, _: gate * torch.sigmoid(gate),

@@ -92,7 +92,7 @@ OTHERWISE: list[dict[str, Any]] = [
     {"out_bias": True},
     {"head": "none"},
     {"architecture": "encoder", "head": "mlm", "mlm_activation": "relu", "mlm_bias": False},
-    {"architecture": "encoder-decoder", "logit_bias": True},
+    {"logit_bias": True},
     {"architecture": "encoder-decoder", "forced_first": 1, "forced_last": 2, "never_written": (3,)},
     {"tie_embeddings": False},
     {"embed_scale": 4.0},

@@ -12,6 +12,7 @@ import torch
 import transformers as hf
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
+INTERLEAVED = ("llama", "smollm3", "granite", "olmo")  # whose rows of q and k are
 QUANTISED = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0")
 # Kinds that the package cannot write -> where their blocks have scales in half precision, and the size of random ones
 # with which the numbers have a standard deviation of about 1 / sqrt(256): logits of like size.
@@ -57,6 +58,8 @@ LONG = {  # LongRoPE
         "long_factor": [1.5, 2.0, 3.0, 4.0],
     },
 }
+FULL = "full_attention"
+SCALES = {"attention_multiplier": 0.2, "embedding_multiplier": 2.0, "residual_multiplier": 0.6, "logits_scaling": 3.0}
 SCALE = {"query_pre_attn_scalar": 32, "pad_token_id": 0}
 GPT2 = {"vocab_size": 320, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 1024, "n_inner": 256}
 # Name -> architecture of GGUF, class and settings of transformers.
@@ -81,7 +84,23 @@ MODELS: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "qwen3 mixture": ("qwen3moe", hf.Qwen3MoeForCausalLM, SHAPE | EXPERTS | {"head_dim": 32, "norm_topk_prob": True}),
     "gpt-oss": ("gpt-oss", hf.GptOssForCausalLM, SHAPE | EXPERTS_OF_OSS),
     "olmoe": ("olmoe", hf.OlmoeForCausalLM, SHAPE | {"num_experts": 6, "num_experts_per_tok": 3}),
+    "phi": ("phi2", hf.PhiForCausalLM, SHAPE | {"pad_token_id": 0}),
     "phi3": ("phi3", hf.Phi3ForCausalLM, SHAPE | {"pad_token_id": 0}),
+    "starcoder2": ("starcoder2", hf.Starcoder2ForCausalLM, SHAPE | {"norm_epsilon": 1e-3}),
+    "granite": ("granite", hf.GraniteForCausalLM, SHAPE | SCALES),
+    "stablelm": ("stablelm", hf.StableLmForCausalLM, SHAPE | {"use_qkv_bias": True}),
+    "stablelm, parallel": ("stablelm", hf.StableLmForCausalLM, SHAPE | {"use_parallel_residual": True}),
+    "cohere": ("command-r", hf.CohereForCausalLM, SHAPE | {"logit_scale": 0.3}),
+    "cohere2": (
+        "cohere2",
+        hf.Cohere2ForCausalLM,
+        SHAPE | {"logit_scale": 0.3, "sliding_window": 5, "num_hidden_layers": 5},
+    ),
+    "nemotron": ("nemotron", hf.NemotronForCausalLM, SHAPE),
+    "exaone4": ("exaone4", hf.Exaone4ForCausalLM, SHAPE | {"sliding_window": None, "layer_types": [FULL] * 2}),
+    "exaone4, windows": ("exaone4", hf.Exaone4ForCausalLM, SHAPE | {"sliding_window": 5, "num_hidden_layers": 5}),
+    "glm4": ("glm4", hf.Glm4ForCausalLM, SHAPE | {"head_dim": 32, "pad_token_id": 0}),
+    "olmo": ("olmo", hf.OlmoForCausalLM, SHAPE),
     "phi3, long": ("phi3", hf.Phi3ForCausalLM, SHAPE | LONG),
     "pythia": ("gptneox", hf.GPTNeoXForCausalLM, SHAPE),
     "gpt2": ("gpt2", hf.GPT2LMHeadModel, GPT2),
@@ -134,9 +153,28 @@ def write(
     else:
         writer.add_feed_forward_length(c.intermediate_size)
         writer.add_head_count_kv(c.num_key_value_heads)
-        writer.add_layer_norm_rms_eps(c.rms_norm_eps)
+        if hasattr(c, "rms_norm_eps"):
+            writer.add_layer_norm_rms_eps(c.rms_norm_eps)
+        else:
+            names = ("layer_norm_eps", "norm_epsilon", "norm_eps")
+            writer.add_layer_norm_eps(next((getattr(c, name) for name in names if hasattr(c, name)), 1e-5))
+        if architecture == "granite":
+            writer.add_attention_scale(c.attention_multiplier)
+            writer.add_embedding_scale(c.embedding_multiplier)
+            writer.add_residual_scale(c.residual_multiplier)
+            writer.add_logit_scale(c.logits_scaling)
+        if architecture in ("command-r", "cohere2"):
+            writer.add_logit_scale(c.logit_scale)
+            writer.add_rope_scaling_type(gguf.RopeScalingType.NONE)
+        if architecture == "exaone4" and c.sliding_window:
+            writer.add_sliding_window_pattern([kind != FULL for kind in c.layer_types])
+        if (share := c.rope_parameters.get("partial_rotary_factor", 1)) != 1 and architecture != "phi3":
+            head = getattr(c, "head_dim", None) or c.hidden_size // c.num_attention_heads
+            writer.add_rope_dimension_count(int(share * head))
         writer.add_rope_freq_base(c.rope_parameters.get("full_attention", c.rope_parameters)["rope_theta"])
-        if architecture in ("gemma2", "gemma3", "olmo2", "gpt-oss") and getattr(c, "sliding_window", None):
+        if architecture in ("gemma2", "gemma3", "olmo2", "gpt-oss", "cohere2", "exaone4") and getattr(
+            c, "sliding_window", None
+        ):
             writer.add_sliding_window(c.sliding_window)
         if c.rope_parameters.get("rope_type") == "longrope":
             writer.add_rope_dimension_count(2 * len(c.rope_parameters["long_factor"]))
@@ -194,11 +232,11 @@ def tensors(architecture: str, model: hf.PreTrainedModel) -> dict[str, np.ndarra
         if there is None:
             raise ValueError(f"the package does not know {name}")
         numbers = tensor.float().squeeze().numpy()
-        if architecture in ("llama", "smollm3") and "q_proj" in name:
+        if architecture in INTERLEAVED and "q_proj" in name:
             numbers = interleaved(numbers, c.num_attention_heads)
-        if architecture in ("llama", "smollm3") and "k_proj" in name:
+        if architecture in INTERLEAVED and "k_proj" in name:
             numbers = interleaved(numbers, c.num_key_value_heads)
-        if architecture.startswith("gemma") and name.endswith("norm.weight"):
+        if architecture.startswith(("gemma", "nemotron")) and name.endswith("norm.weight"):
             numbers = numbers + 1
         if "query_key_value" in name:  # one head after the other there, in the file all queries, all keys, all values
             numbers = numbers.reshape(c.num_attention_heads, 3, -1, *numbers.shape[1:]).swapaxes(0, 1)

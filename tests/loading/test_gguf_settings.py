@@ -142,6 +142,44 @@ def test_of_gpt_oss_layers_that_are_otherwise_are_refused(key, value, sentence, 
         tfcore.load(written(tmp_path / "model.gguf", "gpt-oss", **{f"gpt-oss.{key}": value}))
 
 
+OF_FAMILIES = {
+    "OLMo's clipped values": ("olmo", "attention.clamp_kqv", 8.0, "clip_qkv=8.0 is not supported"),
+    "another eps than OLMo's": (
+        "olmo",
+        "attention.layer_norm_epsilon",
+        1e-3,
+        "adds 0.001 to variances, where OLMo adds",
+    ),
+    "Granite without rotations": (
+        "granite",
+        "rope.scaling.finetuned",
+        False,
+        "rotates nothing, which is not supported",
+    ),
+    "a pattern of nobody": (
+        "exaone4, windows",
+        "attention.sliding_window_pattern",
+        [True, False],
+        "is not supported; supported: for each of the 5 layers",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "key", "value", "sentence"), OF_FAMILIES.values(), ids=list(OF_FAMILIES))
+def test_what_a_family_does_not_do_is_refused(name, key, value, sentence, tmp_path):
+    with pytest.raises(CheckpointError, match=sentence):
+        tfcore.load(written(tmp_path / "model.gguf", name, **{f"{MODELS[name][0]}.{key}": value}))
+
+
+@pytest.mark.parametrize("name", ["olmo3", "cohere2"])
+def test_windows_are_read_from_a_list_too(name, tmp_path):
+    flags = [False, True, True, False, True]
+    ours = tfcore.load(
+        written(tmp_path / "model.gguf", name, **{f"{MODELS[name][0]}.attention.sliding_window_pattern": flags})
+    )[0]
+    assert [ours.config.window_of(i) is not None for i in range(5)] == flags
+
+
 def test_gpt2_is_asked_the_same(tmp_path):
     with pytest.raises(CheckpointError, match=r"has gpt2\.rope\.freq_base=1, which may change its numbers"):
         tfcore.load(written(tmp_path / "model.gguf", "gpt2", **{"gpt2.rope.freq_base": 1}))

@@ -58,6 +58,10 @@ OSS = GROUPED | {"num_local_experts": 5, "num_experts_per_tok": 2, "sliding_wind
 FACTORS = {"embedding_multiplier": 3.0, "attention_multiplier": 0.4, "residual_multiplier": 0.6, "logits_scaling": 2.5}
 EXAONE = GROUPED | {"head_dim": 4, "sliding_window": 4}
 STABLE = SHAPE | {"hidden_size": 48, "num_key_value_heads": 2}
+HALF = {"hidden_size": 48, "rope_parameters": {"rope_theta": 100.0, "partial_rotary_factor": 0.5}, "pad_token_id": 0}
+GPTJ = GPT2 | {"n_embd": 48, "rotary_dim": 4}
+COHERE = SHAPE | {"hidden_size": 48, "num_key_value_heads": 2, "logit_scale": 0.4}
+GLM = GROUPED | {"head_dim": 12, "pad_token_id": 0}
 OLMO3 = SHAPE | {"hidden_size": 96, "sliding_window": 4, "layer_types": ["sliding_attention", "full_attention"]}
 
 DECODERS = {
@@ -239,6 +243,17 @@ DECODERS = {
     ),
     "granite, factors of 1": (hf.GraniteForCausalLM, SHAPE | {"rope_parameters": YARN}),
     "granite, no head": (hf.GraniteModel, GROUPED | {"residual_multiplier": -0.5, "embedding_multiplier": 0.25}),
+    "granite mixture": (
+        hf.GraniteMoeForCausalLM,
+        GROUPED | FACTORS | {"num_local_experts": 5, "num_experts_per_tok": 2, "head_dim": 4},
+    ),
+    "granite mixture, tied, one expert, biases": (
+        hf.GraniteMoeForCausalLM,
+        SHAPE
+        | FACTORS
+        | {"num_local_experts": 3, "num_experts_per_tok": 1, "tie_word_embeddings": True, "attention_bias": True},
+    ),
+    "granite mixture, no head": (hf.GraniteMoeModel, SHAPE | {"num_local_experts": 2}),
     "stablelm": (hf.StableLmForCausalLM, STABLE),
     "stablelm, parallel, biases, tied": (
         hf.StableLmForCausalLM,
@@ -268,6 +283,69 @@ DECODERS = {
         hf.MinistralForCausalLM,
         GROUPED | {"num_key_value_heads": 1, "head_dim": 4, "layer_types": ["full_attention"] * 2},
     ),
+    "phi": (hf.PhiForCausalLM, SHAPE | HALF),
+    "phi, grouped, tied": (
+        hf.PhiForCausalLM,
+        SHAPE | HALF | {"num_key_value_heads": 2, "tie_word_embeddings": True, "layer_norm_eps": 1e-2},
+    ),
+    "phi, all rotated, linear": (
+        hf.PhiForCausalLM,
+        SHAPE | {"rope_parameters": LINEAR | {"partial_rotary_factor": 1.0}, "hidden_act": "relu", "pad_token_id": 0},
+    ),
+    "phi, no head": (hf.PhiModel, SHAPE | HALF),
+    "gpt-j": (hf.GPTJForCausalLM, GPTJ),
+    "gpt-j, all rotated, tied, narrow": (
+        hf.GPTJForCausalLM,
+        GPTJ | {"rotary_dim": 8, "tie_word_embeddings": True, "n_inner": 17, "layer_norm_epsilon": 1e-2},
+    ),
+    "gpt-j, no head": (hf.GPTJModel, GPTJ | {"rotary_dim": 2, "activation_function": "relu"}),
+    "cohere": (hf.CohereForCausalLM, COHERE),
+    "cohere, untied, biases": (
+        hf.CohereForCausalLM,
+        COHERE | {"tie_word_embeddings": False, "attention_bias": True, "layer_norm_eps": 1e-2, "logit_scale": 3.0},
+    ),
+    "cohere, yarn, no head": (hf.CohereModel, COHERE | {"rope_parameters": YARN}),
+    "cohere2": (hf.Cohere2ForCausalLM, COHERE | {"num_hidden_layers": 5, "sliding_window": 4}),
+    "cohere2, own kinds": (
+        hf.Cohere2ForCausalLM,
+        COHERE
+        | {"sliding_window": 5, "layer_types": ["full_attention", "sliding_attention"], "rope_parameters": LINEAR}
+        | {"attention_bias": True, "tie_word_embeddings": False},
+    ),
+    "glm": (hf.GlmForCausalLM, GLM),
+    "glm, tied, no biases": (
+        hf.GlmForCausalLM,
+        GLM | {"tie_word_embeddings": True, "attention_bias": False, "rms_norm_eps": 1e-2, "num_key_value_heads": 1},
+    ),
+    "glm4": (hf.Glm4ForCausalLM, GLM),
+    "glm4, all rotated, no biases": (
+        hf.Glm4ForCausalLM,
+        GLM | {"rope_parameters": LINEAR | {"partial_rotary_factor": 1.0}, "attention_bias": False},
+    ),
+    "glm4, no head": (hf.Glm4Model, GLM | {"hidden_act": "gelu"}),
+    "helium": (hf.HeliumForCausalLM, GROUPED | {"head_dim": 4}),
+    "helium, tied, biases": (
+        hf.HeliumForCausalLM,
+        GROUPED | {"head_dim": 4, "tie_word_embeddings": True, "attention_bias": True, "mlp_bias": True},
+    ),
+    "helium, llama 3": (
+        hf.HeliumForCausalLM,
+        SHAPE | {"head_dim": 4, "num_key_value_heads": 6, "rope_parameters": LLAMA3},
+    ),
+    "olmo": (hf.OlmoForCausalLM, SHAPE | {"num_key_value_heads": 2, "pad_token_id": 0}),
+    "olmo, tied, biases": (
+        hf.OlmoForCausalLM,
+        SHAPE | {"tie_word_embeddings": True, "attention_bias": True, "pad_token_id": 0, "rope_parameters": LINEAR},
+    ),
+    "olmo, no head": (hf.OlmoModel, SHAPE | {"pad_token_id": 0, "hidden_act": "gelu"}),
+    "nemotron": (hf.NemotronForCausalLM, SHAPE | HALF | {"num_key_value_heads": 2}),
+    "nemotron, tied, biases, all rotated": (
+        hf.NemotronForCausalLM,
+        GROUPED
+        | {"tie_word_embeddings": True, "attention_bias": True, "mlp_bias": True, "norm_eps": 1e-2}
+        | {"rope_parameters": LINEAR | {"partial_rotary_factor": 1.0}},
+    ),
+    "nemotron, silu, no head": (hf.NemotronModel, SHAPE | HALF | {"hidden_act": "silu", "num_key_value_heads": 6}),
 }
 ENCODERS = {
     "bert": (hf.BertForMaskedLM, SHAPE),

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PATCHES = re.findall(r"```diff\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL)
 FOLDERS = ("pages", "tfcore", "tests", "tools", "assets", ".streamlit")
 NEW = {
-    "the activation": ("tests/core/test_feedforward.py", "relu2"),
+    "the activation": ("tests/core/test_feedforward.py", "mish"),
     "the family": ("tests/parity/test_families.py", "arcee"),
     "the page's numbers": ("tests/foundations/temperature/test_views.py", "formula"),
     "the page": ("tests/pages/test_every_page.py", "temperature"),

@@ -365,7 +365,9 @@ def shapes_of(model: Transformer) -> dict[str, Shape]:
 
 
 def _fill(tensor: Tensor, pieces: list[Piece], weights: Weights | GgufWeights) -> None:
-    """One tensor of our model, assembled from those of the checkpoint."""
+    """One tensor of our model, assembled from those of the checkpoint, or of ones where it comes from none."""
+    if not pieces:
+        tensor.fill_(1)
     for piece in pieces:
         part = weights.read(piece.source)
         tensor[piece.place] = piece.ours(part)

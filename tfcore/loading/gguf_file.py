@@ -66,9 +66,9 @@ class GGUFMetadata(dict[str, Value]):
         """True or false."""
         return self._of_kind(key, default, (bool,), "true or false")
 
-    def listed(self, key: str) -> "list[str] | np.ndarray | None":
+    def listed(self, key: str, default: Any = None) -> "list[str] | np.ndarray | None":
         """A list."""
-        return self._of_kind(key, None, (list, np.ndarray), "a list")
+        return self._of_kind(key, default, (list, np.ndarray), "a list")
 
     def _of_kind(self, key: str, default: Any, kinds: tuple[type, ...], called: str) -> Any:
         if (value := super().get(key)) is None:

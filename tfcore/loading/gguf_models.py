@@ -5,12 +5,14 @@ LLaMA are put back in their order (it interleaves the two halves of every rotati
 added, and GPT-2's matrices are turned again.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -72,6 +74,20 @@ _AFTER = {there: name for there, name in _SANDWICH.items() if there not in ("blk
 _PHI3 = {
     **{there: name for there, name in _LLAMA.items() if not there.endswith(("attn_q", "attn_k", "attn_v", "ffn_gate"))},
     "blk.*.attn_qkv": "layers.*.self_attn.qkv_proj",
+    "blk.*.ffn_up": "layers.*.mlp.gate_up_proj",
+}
+_PHI = {
+    **{there: name for there, name in _LLAMA.items() if not there.endswith(("ffn_norm", "ffn_gate"))},
+    "output_norm": "final_layernorm",
+    "blk.*.attn_output": "layers.*.self_attn.dense",
+    "blk.*.ffn_up": "layers.*.mlp.fc1",
+    "blk.*.ffn_down": "layers.*.mlp.fc2",
+}
+_STARCODER2 = {**_LLAMA, "blk.*.ffn_up": "layers.*.mlp.c_fc", "blk.*.ffn_down": "layers.*.mlp.c_proj"}
+_GLM4 = {
+    **_LLAMA,
+    "blk.*.post_attention_norm": "layers.*.post_self_attn_layernorm",
+    "blk.*.post_ffw_norm": "layers.*.post_mlp_layernorm",
     "blk.*.ffn_up": "layers.*.mlp.gate_up_proj",
 }
 _NEOX = {
@@ -137,7 +153,17 @@ KINDS = {
     "olmoe": _Kind("olmoe", _MIXTURE),
     "gpt-oss": _Kind("gpt_oss", _OSS),
     "smollm3": _Kind("smollm3", _LLAMA, interleaved=True),
+    "phi2": _Kind("phi", _PHI),
     "phi3": _Kind("phi3", _PHI3, factors=(_FACTORS, _LONG, _SHORT)),
+    "starcoder2": _Kind("starcoder2", _STARCODER2),
+    "granite": _Kind("granite", _LLAMA, interleaved=True),
+    "stablelm": _Kind("stablelm", _LLAMA),
+    "command-r": _Kind("cohere", _LLAMA),
+    "cohere2": _Kind("cohere2", _LLAMA),
+    "nemotron": _Kind("nemotron", _LLAMA, added=True),
+    "exaone4": _Kind("exaone4", _AFTER),
+    "glm4": _Kind("glm4", _GLM4),
+    "olmo": _Kind("olmo", _LLAMA, interleaved=True),
     "gemma": _Kind("gemma", _LLAMA, added=True),
     "gemma2": _Kind("gemma2", _SANDWICH, added=True),
     "gemma3": _Kind("gemma3_text", _SANDWICH, added=True),
@@ -245,7 +271,7 @@ class GgufWeights:
             heads = self.values["num_attention_heads" if part[1] == "q" else "num_key_value_heads"]
             pairs = tensor.unflatten(0, (heads, -1, 2))  # (head, pair, half, ...)
             return pairs.transpose(1, 2).flatten(0, 2)
-        if self._kind.added and "norm" in name:
+        if self._kind.added and name.endswith("norm.weight"):
             return tensor - 1
         if self._kind.by_head and name.endswith(self._kind.by_head):
             heads = self.values["num_attention_heads"]
@@ -343,10 +369,11 @@ class GgufWeights:
         asked = {"rope.scaling.type", *(() if self._experts else ("expert_count",))}
 
         def of(key: str, *default: Any) -> Any:
-            """A setting, a flag where the default is one; one without a default must be there."""
+            """A setting, a flag or a list where the default is one; one without a default must be there."""
             asked.add(key)
             said = self.file.settings
-            read = said.flag if default and isinstance(default[0], bool) else said.number
+            kinds: dict[type, Callable[..., Any]] = {bool: said.flag, list: said.listed}
+            read = kinds.get(type(default[0]), said.number) if default else said.number
             value = read(f"{architecture}.{key}", *default)
             if value is None and not default:
                 raise self._error(f"lacks the setting {architecture}.{key}")
@@ -357,8 +384,18 @@ class GgufWeights:
             "gpt-oss": self._oss,
             "gpt2": self._gpt2,
             "gptneox": self._neox,
+            "phi2": self._phi,
             "phi3": self._phi3,
-            "olmo2": self._olmo,
+            "starcoder2": self._starcoder2,
+            "granite": self._granite,
+            "stablelm": self._stablelm,
+            "command-r": self._cohere,
+            "cohere2": self._cohere2,
+            "nemotron": self._nemotron,
+            "exaone4": self._exaone4,
+            "glm4": self._partly_rotated,
+            "olmo": self._olmo,
+            "olmo2": self._olmo2,
             "gemma2": self._gemma2,
             "gemma3": self._gemma3,
         }
@@ -471,12 +508,87 @@ class GgufWeights:
         share = of("embedding_length") // of("attention.head_count")
         return {"query_pre_attn_scalar": share if of("block_count") == largest else of("attention.key_length")}
 
+    def _partly_rotated(self, of: Callable[..., Any], eps: str = "") -> dict[str, Any]:
+        """LLaMA's, a part of each head rotated.
+
+        Args:
+            eps: their name of LayerNorm's; "" where norms are RMSNorm.
+        """
+        d_head = of("attention.key_length", of("embedding_length") // of("attention.head_count"))
+        rotated = of("rope.dimension_count", d_head)
+        rope = {"partial_rotary_factor": rotated / d_head} | self._rope(of, rotated)
+        return self._llama(of, d_head, rope, eps)
+
+    def _phi(self, of: Callable[..., Any]) -> dict[str, Any]:
+        return self._partly_rotated(of, "layer_norm_eps")
+
+    def _starcoder2(self, of: Callable[..., Any]) -> dict[str, Any]:
+        values = self._partly_rotated(of, "norm_epsilon")
+        return {**values, "use_bias": self._has("attn_q.bias")}  # llama.cpp runs it without a window
+
+    def _granite(self, of: Callable[..., Any]) -> dict[str, Any]:
+        values = self._llama(of)
+        if not of("rope.scaling.finetuned", True):
+            raise self._error("rotates nothing, which is not supported")
+        d_head = values["head_dim"] or values["hidden_size"] // values["num_attention_heads"]
+        return {
+            **values,
+            "mlp_bias": self._has("ffn_up.bias"),
+            "attention_multiplier": of("attention.scale", 0.0) or d_head**-0.5,
+            "embedding_multiplier": of("embedding_scale", 0.0) or 1.0,
+            "residual_multiplier": of("residual_scale", 0.0) or 1.0,
+            "logits_scaling": of("logit_scale"),
+        }
+
+    def _stablelm(self, of: Callable[..., Any]) -> dict[str, Any]:
+        of("use_parallel_residual", True)  # llama.cpp goes by whether there is a norm
+        return {
+            **self._partly_rotated(of, "layer_norm_eps"),
+            "use_qkv_bias": self._has("attn_q.bias"),
+            "qk_layernorm": self._has("attn_q_norm.weight"),
+            "use_parallel_residual": not self._has("ffn_norm.weight"),
+        }
+
+    def _cohere(self, of: Callable[..., Any]) -> dict[str, Any]:
+        values = self._partly_rotated(of, "layer_norm_eps")
+        return {**values, "logit_scale": of("logit_scale"), "use_qk_norm": self._has("attn_q_norm.weight")}
+
+    def _cohere2(self, of: Callable[..., Any]) -> dict[str, Any]:
+        return {**self._cohere(of), "sliding_window": of("attention.sliding_window"), **self._windows(of, 4)}
+
+    def _nemotron(self, of: Callable[..., Any]) -> dict[str, Any]:
+        return {**self._partly_rotated(of, "norm_eps"), "mlp_bias": self._has("ffn_up.bias")}
+
+    def _exaone4(self, of: Callable[..., Any]) -> dict[str, Any]:
+        values, window = self._llama(of), of("attention.sliding_window", 0) or None
+        return {**values, "sliding_window": window, **(self._windows(of, 4) if window else {})}
+
+    def _windows(self, of: Callable[..., Any], usual: int) -> dict[str, Any]:
+        """Which layers have a window: all but each so many-th, or a list with a flag for each layer."""
+        key = "attention.sliding_window_pattern"
+        stated = self.file.settings.get(f"{self.file.settings['general.architecture']}.{key}")
+        if not isinstance(stated, list | np.ndarray):
+            return {"sliding_window_pattern": of(key, usual)}
+        return {"layer_types": [SLIDING if flag else FULL for flag in of(key, [])]}
+
+    def _has(self, name: str) -> bool:
+        """Whether the first layer has a tensor."""
+        return f"blk.0.{name}" in self.file.tensors
+
     def _olmo(self, of: Callable[..., Any]) -> dict[str, Any]:
+        values = self._partly_rotated(of, "eps")
+        if not math.isclose(values["eps"], 1e-5, rel_tol=1e-3):
+            raise self._error(f"adds {values['eps']:g} to variances, where OLMo adds 1e-05")
+        return {**values, "clip_qkv": of("attention.clamp_kqv", 0.0) or None}
+
+    def _olmo2(self, of: Callable[..., Any]) -> dict[str, Any]:
         values, window = self._llama(of), of("attention.sliding_window", 0)
         if not window:
             return values
-        if of("attention.sliding_window_pattern", 4) != 4:
+        windows = self._windows(of, 4)
+        if windows.get("sliding_window_pattern", 4) != 4:
             raise self._error("has windows in other layers than three of four, which is not supported")
+        values |= windows
         local = {"rope_theta": of("rope.freq_base_swa", values["rope_parameters"]["rope_theta"])}
         rotations = {FULL: values["rope_parameters"], SLIDING: local}
         return {**values, "model_type": "olmo3", "sliding_window": window, "rope_parameters": rotations}
@@ -507,9 +619,13 @@ class GgufWeights:
         return [float(one) for one in self.file.read(name).flatten()]
 
     def _llama(
-        self, of: Callable[..., Any], d_head: int | None = None, rope: dict[str, Any] | None = None
+        self, of: Callable[..., Any], d_head: int | None = None, rope: dict[str, Any] | None = None, eps: str = ""
     ) -> dict[str, Any]:
-        """LLaMA and those built like it; the width of a head and the rotations are read where they are not given."""
+        """LLaMA and those built like it; the width of a head and the rotations are read where they are not given.
+
+        Args:
+            eps: their name of LayerNorm's; "" where norms are RMSNorm.
+        """
         architecture = str(self.file.settings["general.architecture"])
         heads = of("attention.head_count")
         kept = of("attention.key_length", of("rope.dimension_count", None)) if d_head is None else d_head
@@ -525,7 +641,7 @@ class GgufWeights:
             "head_dim": kept,
             "intermediate_size": of("feed_forward_length"),
             "max_position_embeddings": of("context_length"),
-            "rms_norm_eps": of("attention.layer_norm_rms_epsilon"),
+            eps or "rms_norm_eps": of(f"attention.layer_norm_{'' if eps else 'rms_'}epsilon"),
             "attention_bias": biased and architecture not in ("qwen2", "qwen2moe"),
             "rope_parameters": self._rope(of, kept) if rope is None else rope,
         }

@@ -52,8 +52,10 @@ def measured(
     """
     last = hidden[:, -1]
     if quantity.kind == "difference":
-        table = unembedding(model)
-        logits = (last @ table[[quantity.token, quantity.against]].T).float() * model.config.logit_scale
+        two = [quantity.token, quantity.against]
+        logits = (last @ unembedding(model)[two].T).float() * model.config.logit_scale
+        if model.logit_bias is not None:
+            logits = logits + model.logit_bias[two].float()
         logits = softcapped(logits, model.config.logit_softcap)
         return logits[:, 0] - logits[:, 1]
     if quantity.kind == "prediction":

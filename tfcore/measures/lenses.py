@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import torch
@@ -9,14 +10,12 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.attention import softcapped
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import known_names, layer_of
 from tfcore.inspection.tuned_lens import TunedLens
 from tfcore.measures import information
 from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
-from tfcore.onednn import linear
 
 
 def unembedding(model: Transformer) -> Float[Tensor, "vocab d_model"]:
@@ -71,8 +70,7 @@ def lens_logits(model: Transformer, x: Float[Tensor, "*batch d_model"]) -> Float
     Source: section 2 of arXiv:2303.08112, which also says where it misleads: early layers may write in other
     directions than the ones the unembedding reads.
     """
-    norm = model.decoder.ln_final
-    return softcapped(linear(norm(x), unembedding(model)) * model.config.logit_scale, model.config.logit_softcap)
+    return cast("Tensor", model.to_logits(model.decoder.ln_final(x)))
 
 
 @torch.no_grad()

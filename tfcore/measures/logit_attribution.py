@@ -39,7 +39,7 @@ class Contributions:
         feedforward: of every feed-forward layer (all experts of a mixture together); 0 where a layer has none.
         embedding: of the token's own embedding.
         position: of learned or sinusoidal positions; 0 where the model has neither.
-        biases: of all biases after the embedding, the final norm's included.
+        biases: of all biases after the embedding, the final norm's and the logits' own included.
         logit: of the token in the model's own output, before a soft cap, less what it is measured against.
         scale: what the final norm divides by at this position, held fixed.
         softcap: under which the model bends the logit afterwards; None where it does not.
@@ -182,6 +182,8 @@ def contributions(model: Transformer, parts: Parts, token: int, against: Against
     u = logit_direction(model, token, against)  # (d_model)
     share = {f.name: frozen_norm(norm, getattr(parts, f.name), parts.scale) @ u for f in fields(parts)[:5]}
     own = bias_of(norm, torch.zeros_like(u)) @ u
+    if model.logit_bias is not None:
+        own = own + measured(model.logit_bias.double(), token, against)
     return Contributions(
         heads=share["heads"].cpu().numpy(),
         feedforward=share["feedforward"].cpu().numpy(),

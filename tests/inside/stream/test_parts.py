@@ -38,6 +38,7 @@ KINDS = {
     "like Gemma 2": small.WIRINGS["like Gemma 2"] | {"n_kv_heads": 2},
     "like OLMo 2": small.WIRINGS["like OLMo 2"],
     "like Pythia": small.WIRINGS["like Pythia"],
+    "like Phi": small.WIRINGS["like Phi"],
     "attention alone": {"d_ff": 0, "tie_embeddings": False, "logit_scale": 0.5},
     "experts": {"experts": ExpertsConfig(n_experts=4, top_k=2)},
     "a norm after the embeddings": {"embed_norm": True, "positions": "learned", "bias": True},

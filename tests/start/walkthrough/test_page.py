@@ -226,6 +226,7 @@ MODELS = {
     "relative": {"positions": "relative", "attn_scale": 1.0, "tie_embeddings": False},
     "scores by layer": {"attn_scale_by_layer": True},
     "soft caps": {"attn_softcap": 50.0, "logit_softcap": 30.0},
+    "like Phi": small.WIRINGS["like Phi"],
     "encoder": {"architecture": "encoder", "head": "mlm", "positions": "learned", "norm": "layernorm", "n_segments": 2},
 }
 
@@ -241,6 +242,20 @@ def test_every_stage_of_every_kind_of_model_has_words():
                 assert part
                 assert not re.search(r"\$\w", part)
     assert seen == set(WORDS)
+
+
+def test_what_is_done_to_logits_is_said_and_stands_in_their_formula():
+    def said(**values):
+        return words(small.config(**values), "logits", 1, "'dog'")
+
+    assert said().equation == r"\ell = x\,E^\top"
+    assert said().sentence.endswith("is that token's logit, its score.")
+    one = said(**MODELS["like Phi"])
+    assert one.equation == r"\ell = 0.5\,x\,W_U^\top + b"
+    assert one.sentence.endswith("score. All are multiplied by 0.5. Each token has a learned bias, which is added.")
+    one = said(**MODELS["soft caps"])
+    assert one.equation == r"\ell = 30\tanh\big((x\,E^\top) / 30\big)"
+    assert one.sentence.endswith("A soft cap bends them, so that none is above 30.")
 
 
 @pytest.mark.parametrize("name", ["stories", "stories-moe", "stories-learned"])

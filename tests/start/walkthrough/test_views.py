@@ -55,6 +55,7 @@ MODELS = {
     "like Gemma 2": {"norm_placement": "sandwich", "attn_softcap": 2.0, "logit_softcap": 3.0},
     "like OLMo 2": {"norm_placement": "after", "qk_norm": "width"},
     "like Pythia": {"norm": "layernorm", "parallel": True, "shared_norm": False, "rotated": 2, "bias": True},
+    "like Phi": small.WIRINGS["like Phi"],
     "some rotated": {"layers": (LayerConfig(), LayerConfig(positions=PositionsConfig(kind="none")))},
     "like gpt-oss": small.WIRINGS["like gpt-oss"],
     "gates cut off": {"ff_limit": 1.0, "ff_shift": 1.0, "attn_sinks": True},

@@ -6,25 +6,29 @@ from tfcore.config import ModelConfig
 from tfcore.loading.families.alibi import BLOOM, MPT
 from tfcore.loading.families.bart import BART, MBART
 from tfcore.loading.families.bert import BERT, DISTILBERT
+from tfcore.loading.families.cohere import COHERE, COHERE2
 from tfcore.loading.families.config_values import ConfigValues, Tensors, short
 from tfcore.loading.families.exaone import EXAONE4
 from tfcore.loading.families.falcon import FALCON
 from tfcore.loading.families.gemma import GEMMA, GEMMA2, GEMMA3
+from tfcore.loading.families.glm import GLM, GLM4
 from tfcore.loading.families.gpt2 import GPT2, GPT_BIGCODE
 from tfcore.loading.families.gpt_neo import GPT_NEO
 from tfcore.loading.families.gpt_neox import GPT_NEOX
 from tfcore.loading.families.gpt_oss import GPT_OSS
-from tfcore.loading.families.granite import GRANITE
-from tfcore.loading.families.llama import LLAMA, MINISTRAL, MISTRAL, QWEN2, QWEN3, SMOLLM3
+from tfcore.loading.families.gptj import GPTJ
+from tfcore.loading.families.granite import GRANITE, GRANITE_MOE
+from tfcore.loading.families.llama import HELIUM, LLAMA, MINISTRAL, MISTRAL, QWEN2, QWEN3, SMOLLM3
 from tfcore.loading.families.mapping import Family
 from tfcore.loading.families.marian import M2M100, MARIAN
 from tfcore.loading.families.mixtures import MIXTRAL, OLMOE, QWEN2_MOE, QWEN3_MOE
 from tfcore.loading.families.modernbert import MODERNBERT
 from tfcore.loading.families.narrow import ALBERT, ELECTRA
+from tfcore.loading.families.nemotron import NEMOTRON
 from tfcore.loading.families.nomic import NOMIC_BERT
-from tfcore.loading.families.olmo import OLMO2, OLMO3
+from tfcore.loading.families.olmo import OLMO, OLMO2, OLMO3
 from tfcore.loading.families.opt import OPT
-from tfcore.loading.families.phi import PHI3
+from tfcore.loading.families.phi import PHI, PHI3
 from tfcore.loading.families.roberta import CAMEMBERT, MPNET, ROBERTA, XLM_ROBERTA
 from tfcore.loading.families.stablelm import STABLELM
 from tfcore.loading.families.starcoder2 import STARCODER2
@@ -43,15 +47,19 @@ FAMILIES: dict[str, Family] = {
     "gemma": GEMMA,
     "gemma2": GEMMA2,
     "gemma3_text": GEMMA3,
+    "phi": PHI,
     "phi3": PHI3,
+    "gptj": GPTJ,
     "gpt_neox": GPT_NEOX,
     "gpt_oss": GPT_OSS,
+    "olmo": OLMO,
     "olmo2": OLMO2,
     "olmo3": OLMO3,
     "olmoe": OLMOE,
     "smollm3": SMOLLM3,
     "starcoder2": STARCODER2,
     "granite": GRANITE,
+    "granitemoe": GRANITE_MOE,
     "stablelm": STABLELM,
     "exaone4": EXAONE4,
     "opt": OPT,
@@ -60,6 +68,12 @@ FAMILIES: dict[str, Family] = {
     "bloom": BLOOM,
     "mpt": MPT,
     "falcon": FALCON,
+    "cohere": COHERE,
+    "cohere2": COHERE2,
+    "nemotron": NEMOTRON,
+    "glm": GLM,
+    "glm4": GLM4,
+    "helium": HELIUM,
     "bert": BERT,
     "distilbert": DISTILBERT,
     "roberta": ROBERTA,

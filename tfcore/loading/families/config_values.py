@@ -12,6 +12,7 @@ from tfcore.part_configs import Activation, PositionsConfig, RopeScaling
 
 PLAIN: dict[str, Activation] = {
     "relu": "relu",
+    "relu2": "relu2",
     "silu": "silu",
     "swish": "silu",
     "gelu": "gelu",

@@ -1,5 +1,5 @@
 """LLaMA and the families built like it, with one table of names and few differences: Mistral, Ministral, Qwen2, Qwen3,
-SmolLM3."""
+SmolLM3, Helium."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -43,6 +43,10 @@ def biases(s: ConfigValues) -> dict[str, bool]:
     """Whether the matrices of attention have biases."""
     biased = s.flag("attention_bias")
     return {"qkv_bias": biased, "out_bias": biased}
+
+
+def _helium(s: ConfigValues, tensors: Tensors) -> ModelConfig:
+    return llama_config(s, tensors, bias=s.flag("mlp_bias"), qkv_bias=s.flag("attention_bias"), out_bias=False)
 
 
 def _llama(s: ConfigValues, tensors: Tensors) -> ModelConfig:
@@ -194,6 +198,30 @@ QWEN3 = replace(
     architectures=("Qwen3ForCausalLM", "Qwen3Model"),
     config=_qwen3,
     defaults={**QWEN2.defaults, "head_dim": 128},
+)
+# Queries and keys of families that rotate neighbouring features together.
+NEIGHBOURS = {
+    "decoder.blocks.*.attn.qkv": of(f"{ATTENTION}q_proj", f"{ATTENTION}k_proj", f"{ATTENTION}v_proj", neighbours=True)
+}
+HELIUM = replace(
+    LLAMA,
+    title="Helium",
+    architectures=("HeliumForCausalLM", "HeliumModel"),
+    config=_helium,
+    rows={**LLAMA.rows, **NEIGHBOURS},
+    defaults={
+        **LLAMA.defaults,
+        "vocab_size": 48_000,
+        "hidden_size": 2560,
+        "intermediate_size": 7040,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 20,
+        "num_key_value_heads": 20,
+        "head_dim": 128,
+        "max_position_embeddings": 4096,
+        "rms_norm_eps": 1e-8,
+        "rope_theta": 100_000.0,
+    },
 )
 SMOLLM3 = replace(
     LLAMA,

@@ -32,6 +32,8 @@ class WeightSource:
         in_turn: their rows of each expert are gate and up of the first unit, then those of the second; ours all gates,
             then all others.
         factor: is multiplied with theirs.
+        neighbours: of queries and keys, the first and second of three: RoPE turns rows 2i and 2i + 1 of each head
+            together (arXiv:2104.09864, eq. 34), ours i and i + half of those it turns.
     """
 
     names: tuple[str, ...]
@@ -42,6 +44,7 @@ class WeightSource:
     as_row: bool = False
     in_turn: bool = False
     factor: float = 1.0
+    neighbours: bool = False
 
 
 def of(*names: str, **how: Any) -> tuple[WeightSource, ...]:
@@ -63,6 +66,7 @@ class Family:
         renamed: parts of older names -> today's.
         ignored: pattern of tensors that say nothing, such as stored masks.
         checked: pattern of tensors that `config` looks at, and that say what the settings say.
+        ones: pattern of our tensors that no file has, as theirs is no factor: all of their numbers are 1.
         defaults, aliases: see ConfigValues.
         quantised: the quant_method of files whose tensors are read.
         factors: our modules -> what their rows are multiplied with, where the settings say it.
@@ -77,6 +81,7 @@ class Family:
     renamed: Mapping[str, str] = field(default_factory=dict)
     ignored: str = r"(?!)"
     checked: str = r"(?!)"
+    ones: str = r"(?!)"
     defaults: Mapping[str, object] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
     quantised: str | None = None
@@ -125,6 +130,8 @@ class Piece:
         transposed, offset, skipped, as_row, in_turn, factor: see WeightSource.
         by_head: how many key/value heads their rows are of, one after the other, and how many query heads come with
             each; None where they are in our order.
+        neighbours: rows of a head, and how many of them RoPE turns, neighbours together; None where they are in our
+            order.
     """
 
     source: str
@@ -139,6 +146,7 @@ class Piece:
     as_row: bool = False
     in_turn: bool = False
     factor: float = 1.0
+    neighbours: tuple[int, int] | None = None
 
     @property
     def place(self) -> tuple[int | slice, ...]:
@@ -153,6 +161,11 @@ class Piece:
             groups, n = self.by_head
             queries, keys, values = tensor.unflatten(0, (groups, n + 2, -1)).split((n, 1, 1), dim=1)
             tensor = torch.cat([part.flatten(0, 2) for part in (queries, keys, values)])
+        if self.neighbours:
+            d_head, rotated = self.neighbours
+            heads = tensor.unflatten(0, (-1, d_head))
+            pairs = heads[:, :rotated].unflatten(1, (-1, 2)).transpose(1, 2).flatten(1, 2)
+            tensor = torch.cat((pairs, heads[:, rotated:]), dim=1).flatten(0, 1)
         tensor = tensor.mT if self.transposed else tensor
         if self.in_turn:
             tensor = tensor.unflatten(1, (-1, 2)).transpose(1, 2).flatten(1, 2)
@@ -172,7 +185,8 @@ def plan(
     where: str,
     same: Callable[[str, str], bool],
 ) -> Plan:
-    """Which of their tensors makes up which of ours; nothing is read for it but what is there under two names.
+    """Which of their tensors makes up which of ours, none where all of its numbers are 1; nothing is read for it but
+    what is there under two names.
 
     Args:
         family: None where names are our own.
@@ -187,6 +201,9 @@ def plan(
     known = {family.head} if family and config.tie_embeddings else set()
     missing: list[str] = []
     for name, shape in ours.items():
+        if family is not None and re.fullmatch(family.ones, name):
+            planned[name] = []
+            continue
         choices = [list(_pieces(source, shape, config)) for source in _sources(family, config, name)]
         known.update(piece.source for choice in choices for piece in choice)
         planned[name] = max(choices, key=lambda choice: sum(p.source in theirs for p in choice) / len(choice))
@@ -235,7 +252,8 @@ def _pieces(source: WeightSource, shape: Shape, config: ModelConfig) -> Iterator
     experts, inner = (range(shape[0]), shape[1:]) if by_expert else ((None,), shape)
     for expert in experts:
         start = 0
-        for part, n in zip(source.names, _rows(inner[0], len(source.names), config), strict=True):
+        pairs = (config.head_size, config.positions.rotated or config.head_size)
+        for i, (part, n) in enumerate(zip(source.names, _rows(inner[0], len(source.names), config), strict=True)):
             transposed = source.transposed and len(inner) > 1
             name = part if expert is None else part.replace("#", str(expert))
             asked = (n + source.skipped, *inner[1:])
@@ -244,7 +262,8 @@ def _pieces(source: WeightSource, shape: Shape, config: ModelConfig) -> Iterator
             groups = config.attention.kv_heads
             by_head = (groups, config.attention.n_heads // groups) if source.by_head else None
             how = transposed, source.offset, by_head, source.skipped, source.as_row, source.in_turn, source.factor
-            yield Piece(name, shown, start, start + n, expert, *how)
+            turned_together = pairs if source.neighbours and i < 2 else None
+            yield Piece(name, shown, start, start + n, expert, *how, neighbours=turned_together)
             start += n
 
 

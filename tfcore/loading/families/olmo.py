@@ -1,4 +1,5 @@
-"""OLMo 2 and 3: LLaMA's table, with norms of what is added and of all queries and keys of a token together."""
+"""OLMo (arXiv:2402.00838): LLaMA's table, with LayerNorm that has no weights, so that ours are ones. OLMo 2 and 3: with
+norms of what is added and of all queries and keys of a token together."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,6 +8,11 @@ from tfcore.config import ModelConfig
 from tfcore.loading.families.config_values import ConfigValues, Tensors
 from tfcore.loading.families.llama import LAYER, LLAMA, biases, llama_config, rotated_by_kind
 from tfcore.loading.families.mapping import of
+
+
+def _olmo(s: ConfigValues, tensors: Tensors) -> ModelConfig:
+    s.only("clip_qkv")  # queries, keys and values that are cut off
+    return llama_config(s, tensors, norm="layernorm", norm_eps=1e-5, **biases(s))
 
 
 def _olmo2(s: ConfigValues, tensors: Tensors, **more: Any) -> ModelConfig:
@@ -18,6 +24,14 @@ def _olmo3(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     return _olmo2(s, tensors, **rotated_by_kind(s, d_head, lambda layer: (layer + 1) % 4 != 0, s.window()))
 
 
+OLMO = replace(
+    LLAMA,
+    title="OLMo",
+    architectures=("OlmoForCausalLM", "OlmoModel"),
+    config=_olmo,
+    ones=r"decoder\.(ln_final|blocks\.\d+\.ln[12])\.weight",
+    defaults={**LLAMA.defaults, "vocab_size": 50_304, "bos_token_id": None, "clip_qkv": None},
+)
 OLMO2 = replace(
     LLAMA,
     title="OLMo 2",

@@ -49,7 +49,21 @@ PAGES = {
     "interventions": ("inside/interventions/page.py", {}),
     "patches": ("inside/interventions/page.py", {"show": "Activation patching"}),
 }
-DENSE = ("gpt2", "llama", "gemma2", "gemma3", "pythia", "olmo2", "phi3", "smollm3", "falcon", "bloom")
+DENSE = (
+    "gpt2",
+    "llama",
+    "gemma2",
+    "gemma3",
+    "pythia",
+    "olmo2",
+    "phi",
+    "phi3",
+    "nemotron",
+    "cohere2",
+    "smollm3",
+    "falcon",
+    "bloom",
+)
 ENCODERS = ("bert", "roberta", "albert", "mpnet", "modernbert")
 BOTH = ("t5", "umt5", "bart", "marian", "m2m100")
 MIXTURES = ("mixtral", "gpt-oss", "qwen3 mixture", "qwen2 mixture")

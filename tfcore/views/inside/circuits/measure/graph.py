@@ -111,7 +111,7 @@ def check_graph_model(config: ModelConfig) -> None:
         ValueError: saying what is needed.
     """
     plain = config.norm.kind == "rmsnorm" and config.norm.placement == "pre" and not config.parallel
-    biases = config.bias or config.has_qkv_bias or config.has_out_bias
+    biases = config.bias or config.has_qkv_bias or config.has_out_bias or config.has_logit_bias
     if (
         config.architecture != "decoder"
         or config.head != "lm"

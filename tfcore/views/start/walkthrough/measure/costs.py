@@ -109,9 +109,10 @@ def _feed_forward(config: ModelConfig, n: int) -> dict[str, StageCost]:
 def _predict(config: ModelConfig, n: int) -> dict[str, StageCost]:
     d, vocab, biases = config.embed_size, config.vocab_size, config.vocab_size * config.has_logit_bias
     dense, norm = _matrix(n, config.d_model, d, config.mlm_bias), _norm(config, n, d)
+    masked = config.head == "mlm"  # whose biases stand with its dense layer
     return {
         "final-norm": _norm(config, n),
-        "mlm-head": replace(dense, parameters=dense.parameters + norm.parameters + biases),
-        "logits": StageCost(vocab * d, 2 * n * vocab * d, True),
+        "mlm-head": replace(dense, parameters=dense.parameters + norm.parameters + biases * masked),
+        "logits": StageCost(vocab * d + biases * (not masked), 2 * n * vocab * d, True),
         "probabilities": StageCost(0, 4 * n * vocab),
     }

@@ -353,8 +353,8 @@ WORDS: dict[str, StageWords] = {
         "logits",
         "Unembedding: a logit for every token",
         "The dot product of each row with a vector for each of the $vocab tokens of the vocabulary is that token's "
-        "logit, its score.",
-        r"\ell = x\,$table",
+        "logit, its score.$logit_words",
+        r"\ell = $logits",
         r"$table",
         "$row_words $tied",
         "embedding",
@@ -436,6 +436,7 @@ _SINK = (
     "sink goes to no token (arXiv:2508.10925, section 2.2)."
 )
 _ACTIVATIONS = {"gelu_tanh": "gelu", "swiglu": "silu", "geglu": "gelu", "geglu_tanh": "gelu", "reglu": "relu"}
+_ACTIVATIONS |= {"relu2": "relu^2"}
 
 
 def words(config: ModelConfig, stage: str, layer: int, answer: str = "") -> StageWords:
@@ -504,7 +505,9 @@ def values_for_words(config: ModelConfig, stage: str, layer: int, answer: str) -
         "up": r"g = x\,W_{gate}, \quad u = x\,W_{up}" if gated else r"h = x\,W_{up}",
         "up_arrow": r"W_{gate},\,W_{up}" if gated else r"W_{up}",
         "act": _act(config, name),
-        "table": r"E^\top" if config.tie_embeddings else r"W_U^\top",
+        "table": _table(config),
+        "logits": _logits(config),
+        "logit_words": _logit_words(config),
         "up_words": _up_words(config),
         "act_words": _act_words(config),
         "mask_words": _mask_words(config, layer),
@@ -547,6 +550,31 @@ def _act_words(config: ModelConfig) -> str:
         "A non-linear function of each number by itself. With the identity in its place, the layer's two matrices "
         "would be no more than one, their product."
     )
+
+
+def _table(config: ModelConfig) -> str:
+    return r"E^\top" if config.tie_embeddings else r"W_U^\top"
+
+
+def _logits(config: ModelConfig) -> str:
+    """The right side of the formula of logits."""
+    factor = "" if config.logit_scale == 1 or config.head != "lm" else rf"{config.logit_scale:.4g}\,"
+    logits = rf"{factor}x\,{_table(config)}" + (" + b" if config.has_logit_bias else "")
+    cap = config.logit_softcap
+    return logits if cap is None else rf"{cap:g}\tanh\big(({logits}) / {cap:g}\big)"
+
+
+def _logit_words(config: ModelConfig) -> str:
+    """Sentences on what else is done to logits."""
+    scaled = config.logit_scale != 1 and config.head == "lm"
+    said = (
+        f" All are multiplied by {config.logit_scale:.4g}." if scaled else "",
+        " Each token has a learned bias, which is added." if config.has_logit_bias else "",
+        ""
+        if config.logit_softcap is None
+        else f" A soft cap bends them, so that none is above {config.logit_softcap:g}.",
+    )
+    return "".join(said)
 
 
 def _up_words(config: ModelConfig) -> str:
