@@ -9,6 +9,7 @@ from tfcore.part_configs import (
     GATED,
     Activation,
     AttentionConfig,
+    ClassesConfig,
     ExpertsConfig,
     FeedForwardConfig,
     LayerConfig,
@@ -19,7 +20,7 @@ from tfcore.part_configs import (
 )
 
 Architecture = Literal["decoder", "encoder", "encoder-decoder"]
-Head = Literal["lm", "mlm", "none"]
+Head = Literal["lm", "mlm", "classes", "none"]
 Init = Literal["gpt2", "normal", "xavier"]
 
 LIMITS = {
@@ -40,7 +41,9 @@ PARTS: dict[str, type] = {
     "feed_forward": FeedForwardConfig,
     "experts": ExpertsConfig,
     "writing": WritingConfig,
+    "classes": ClassesConfig,
 }
+OPTIONAL = {"experts", "classes"}  # parts that a model may be without
 # Names of settings that stand in a part: those by which `changed` knows them, and of configs saved before there were
 # parts, which were flat.
 SHORT = {
@@ -101,7 +104,8 @@ class ModelConfig:
             arXiv:2204.06745, section 2.1 and its published code).
         bias: biases in the linear layers and LayerNorm.
         head: what comes last: "lm", scores for each token id; "mlm", the same after BERT's dense layer and
-            LayerNorm; "none", the hidden states.
+            LayerNorm; "classes", scores for each class; "none", the hidden states.
+        classes: of head "classes", which needs them.
         mlm_activation, mlm_bias: of that dense layer: its activation (None means the feed-forward layers', without
             their gate), and whether it has a bias.
         logit_bias: a bias for each token id, added to the scores; None means with head "mlm" alone.
@@ -139,6 +143,7 @@ class ModelConfig:
     shared_norm: bool = True
     bias: bool = False
     head: Head = "lm"
+    classes: ClassesConfig | None = None
     mlm_activation: Activation | None = None
     mlm_bias: bool = True
     logit_bias: bool | None = None
@@ -165,7 +170,7 @@ class ModelConfig:
         check_choice(self, architecture=Architecture, head=Head, init=Init)
         check_choice(self, optional=True, mlm_activation=Activation)
         check_part(self, **PARTS)
-        if missing := [name for name in PARTS if name != "experts" and getattr(self, name) is None]:
+        if missing := [name for name in PARTS if name not in OPTIONAL and getattr(self, name) is None]:
             raise ValueError(f"{missing[0]}=None must be {PARTS[missing[0]].__name__}")
         _check_layers(self)
         _check_heads(self)
@@ -210,9 +215,19 @@ class ModelConfig:
         return self.bias if self.norm.bias is None else self.norm.bias
 
     @property
+    def scores_tokens(self) -> bool:
+        """Whether what comes last is a score for each token id."""
+        return self.head in ("lm", "mlm")
+
+    @property
+    def read_at(self) -> int:
+        """Place of the token at which the answer to a text is read: the last, or the first where its head says so."""
+        return 0 if self.classes is not None and self.classes.place == "first" else -1
+
+    @property
     def has_logit_bias(self) -> bool:
         """Whether the scores of token ids have a bias."""
-        return self.head == "mlm" if self.logit_bias is None else self.logit_bias and self.head != "none"
+        return self.head == "mlm" if self.logit_bias is None else self.logit_bias and self.scores_tokens
 
     def has_first_norm(self, layer: int) -> bool:
         """Whether the attention of a layer reads a normalised stream."""
@@ -394,7 +409,9 @@ def _part(kind: Any, values: dict[str, Any], what: str) -> Any:
         name: _part(inner[name], value, name) if name in inner and isinstance(value, dict) else value
         for name, value in values.items()
     }
-    made |= {name: tuple(made[name]) for name in ("short", "long", "never") if isinstance(made.get(name), list)}
+    made |= {
+        name: tuple(made[name]) for name in ("short", "long", "never", "labels") if isinstance(made.get(name), list)
+    }
     try:
         return kind(**made)
     except ValueError as error:
@@ -454,6 +471,12 @@ def _check_together(c: ModelConfig) -> None:
             f"d_embed={c.d_embed} goes with architecture='encoder' and head 'mlm' or 'none', not {c.architecture!r} "
             f"and {c.head!r}; leave it None"
         )
+    if (c.head == "classes") != (c.classes is not None):
+        raise ValueError(f"classes goes with head='classes', which needs it, and not with {c.head!r}")
+    if c.classes is not None and c.architecture == "encoder-decoder":
+        raise ValueError("head='classes' goes with a model of one stack, not with architecture='encoder-decoder'")
+    if c.classes is not None and c.classes.place == "first" and c.architecture == "decoder":
+        raise ValueError("a decoder's first token has seen no other: its classes are read at the 'last' or at 'each'")
     if c.mlm_activation in GATED:
         raise ValueError(f"mlm_activation={c.mlm_activation!r} has a gate, the dense layer none; take 'gelu' or 'silu'")
     if c.architecture == "encoder-decoder" and c.start_id >= c.vocab_size:

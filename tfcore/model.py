@@ -1,6 +1,6 @@
 """The whole Transformer, top to bottom: embed, a stack of blocks (or two), the language head."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import torch
@@ -18,6 +18,7 @@ from tfcore.kv_cache import KVCache
 from tfcore.linear import Embedding, Linear
 from tfcore.norms import Norm
 from tfcore.onednn import linear
+from tfcore.part_configs import ClassActivation, ClassesConfig
 from tfcore.stack import Stack
 
 NO_LOGITS = 0  # to keep, where the hidden states or activations are what is asked for
@@ -30,7 +31,7 @@ class Output:
     Args:
         hidden: (batch, seq, d_model), the last hidden states (of the decoder, where there is one).
         logits: (batch, seq, vocab), the score of every token id as the next token at every position that was asked for
-            (as the token at that place, in an encoder).
+            (as the token at that place, in an encoder); of a head that tells classes apart (batch, seq, class).
         activations: name -> tensor for the names asked for; shapes in tfcore.inspection.capture.SHAPES.
         pooled: (batch, d_model), what BERT's pooler makes of the first token; None without a pooler.
         losses: name -> auxiliary loss of mixture-of-experts layers, summed over the layers.
@@ -80,7 +81,9 @@ class Transformer(nn.Module):
                 self.pooler = Linear(config.d_model, config.d_model)
             if config.head == "mlm":
                 self.mlm = MaskedHead(config)
-            if config.head != "none" and not config.tie_embeddings:
+            if config.classes is not None:
+                self.classes = ClassHead(config, config.classes)
+            if config.scores_tokens and not config.tie_embeddings:
                 self.unembed = Linear(config.embed_size, config.vocab_size, bias=False)
             of_logits = nn.Parameter(torch.zeros(config.vocab_size)) if config.has_logit_bias else None
             self.logit_bias = of_logits if config.head == "lm" else None  # the head for masked tokens has its own
@@ -247,7 +250,7 @@ class Transformer(nn.Module):
     def to_logits(
         self, x: Float[Tensor, "*batch d_model"], capped: bool = True
     ) -> Float[Tensor, "*batch vocab"] | None:
-        """Logits read from last hidden states; None where the model has no language head.
+        """Logits read from last hidden states, of token ids or of classes; None where the model has no head.
 
         Args:
             capped: bent by the model's soft cap, where it has one; without it a logit is a sum of its parts.
@@ -255,6 +258,8 @@ class Transformer(nn.Module):
         config = self.config
         if config.head == "none":
             return None
+        if config.classes is not None:
+            return self.classes(x)
         table = self.embed.weight if config.tie_embeddings else self.unembed.weight
         if config.head == "mlm":
             logits = linear(self.mlm(x), table, self.mlm.bias)
@@ -278,3 +283,34 @@ class MaskedHead(nn.Module):
 
     def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_embed"]:
         return self.ln(self.activation(self.dense(x)))
+
+
+class ClassHead(nn.Module):
+    """The scores of classes, read from one state: score(act(dense x)), or score(x) where there is no dense layer.
+
+    Source: arXiv:1810.04805, section 4.1, and the published code of the families.
+    """
+
+    def __init__(self, config: ModelConfig, classes: ClassesConfig) -> None:
+        super().__init__()
+        self.activation = _CLASS_ACTIVATIONS[classes.dense] if classes.dense is not None else None
+        if classes.dense is not None:
+            self.dense = Linear(config.d_model, config.d_model, bias=classes.dense_bias)
+        if classes.normed:
+            self.ln = Norm(config)
+        self.normed = classes.normed
+        self.score = Linear(config.d_model, len(classes.labels), bias=classes.bias)
+
+    def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch class"]:
+        if self.activation is not None:
+            x = self.activation(self.dense(x))
+        return self.score(self.ln(x) if self.normed else x)
+
+
+_CLASS_ACTIVATIONS: dict[ClassActivation, Callable[[Tensor], Tensor]] = {
+    "tanh": torch.tanh,
+    "relu": ACTIVATIONS["relu"],
+    "gelu": ACTIVATIONS["gelu"],
+    "gelu_tanh": ACTIVATIONS["gelu_tanh"],
+    "silu": ACTIVATIONS["silu"],
+}

@@ -17,6 +17,8 @@ Activation = Literal["relu", "relu2", "gelu", "gelu_tanh", "silu", "swiglu", "ge
 Routing = Literal["tokens", "experts"]
 SoftmaxPlace = Literal["before", "after"]
 Scaling = Literal["linear", "llama3", "yarn", "longrope"]
+ClassPlace = Literal["first", "last", "each"]
+ClassActivation = Literal["tanh", "relu", "gelu", "gelu_tanh", "silu"]
 
 _KIND_OF: dict[str, Positions] = {  # settings of positions of one kind alone
     "halves": "sinusoidal",
@@ -25,6 +27,7 @@ _KIND_OF: dict[str, Positions] = {  # settings of positions of one kind alone
     "absolute": "relative",
 }
 GATED: tuple[Activation, ...] = ("swiglu", "geglu", "geglu_tanh", "reglu")
+MOST_CLASSES = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -374,6 +377,43 @@ class LayerConfig:
         check_flag(self, "dense")
         if self.positions is not None and self.positions.kind not in ("rope", "none"):
             raise ValueError(f"positions of one layer are of kind 'rope' or 'none', not {self.positions.kind!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassesConfig:
+    """A head that tells classes apart: a linear layer that reads the last state of one token, as it is or through a
+    dense layer of the model's width (arXiv:1810.04805, section 4.1).
+
+    Args:
+        labels: the names of the classes.
+        place: whose state is read: that of a text's "first" token, as in BERT; of its "last", which in a decoder alone
+            has seen all of it; or "each" token's, which then has a class of its own.
+        dense: the activation of the dense layer; None means that there is none.
+        dense_bias: whether the dense layer has a bias.
+        normed: whether LayerNorm, or what the model has in its place, follows on the dense layer.
+        bias: whether the linear layer has a bias.
+
+    Raises:
+        ValueError: naming the values that do not fit and what would.
+    """
+
+    labels: tuple[str, ...]
+    place: ClassPlace = "first"
+    dense: ClassActivation | None = None
+    dense_bias: bool = True
+    normed: bool = False
+    bias: bool = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.labels, tuple) or not all(isinstance(one, str) for one in self.labels):
+            raise ValueError(f"labels={self.labels!r} must be a tuple of names")
+        if not 2 <= len(self.labels) <= MOST_CLASSES:
+            raise ValueError(f"labels has {len(self.labels)} names; possible: 2 to {MOST_CLASSES:,}")
+        check_choice(self, place=ClassPlace)
+        check_choice(self, optional=True, dense=ClassActivation)
+        check_flag(self, "dense_bias", "normed", "bias")
+        if self.normed and self.dense is None:
+            raise ValueError("normed=True goes with a dense layer; name its activation, or leave it False")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -182,7 +182,7 @@ class Reader:
         config = model.config
         if max_new_tokens < 0:
             raise ValueError(f"max_new_tokens={max_new_tokens} must be 0 or more")
-        if config.architecture == "encoder" or config.head == "none":
+        if config.architecture == "encoder" or not config.scores_tokens:
             raise ValueError(
                 f"a model with architecture={config.architecture!r} and head={config.head!r} does not continue texts; "
                 "take a decoder or an encoder-decoder with head='lm'"

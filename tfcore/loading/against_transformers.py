@@ -90,6 +90,13 @@ def _theirs(place: Path) -> Any:
         raise CheckpointError(f"transformers cannot read {place}: {error}") from error
 
 
+def _of_classes(model: Transformer, scores: Tensor) -> Tensor:
+    """The scores of a text alone, where a head tells classes apart and reads one token for it."""
+    if model.config.classes is None or model.config.classes.place == "each":
+        return scores
+    return scores[:, model.config.read_at]
+
+
 def _of_a_pass(ours: Transformer, theirs: Any, ids: Int[Tensor, "one seq"], answer: Tensor) -> Iterable[Discrepancy]:
     both, encoder = ours.config.architecture == "encoder-decoder", ours.config.architecture == "encoder"
     given = {"input_ids": ids, **({"decoder_input_ids": answer} if both else {})}
@@ -97,7 +104,7 @@ def _of_a_pass(ours: Transformer, theirs: Any, ids: Int[Tensor, "one seq"], answ
     output = ours(ids, decoder_ids=answer if both else None, capture=("*pattern", "*resid_pre"))
     scores = next((expected[name] for name in ("logits", "prediction_logits") if name in expected), None)
     if scores is not None:
-        yield Discrepancy("logits", _relative(output.logits, scores))
+        yield Discrepancy("logits", _relative(_of_classes(ours, output.logits), scores))
     parts = (("encoder.", "encoder_"), ("decoder.", "decoder_")) if both else (("", ""),)
     for prefix, theirs_prefix in parts:
         seen, hidden = output.activations, expected[f"{theirs_prefix}hidden_states"]

@@ -248,6 +248,14 @@ def _ends(config: ModelConfig, n_encoder: int, n_decoder: int) -> dict[str, int]
         "embedding projection": 2 * last * d * embedded if config.d_embed is not None else 0,
         "mlm head": 2 * last * d * embedded if config.head == "mlm" else 0,
         "pooler": 2 * d * d if config.pooler else 0,
-        "unembedding": 2 * last * embedded * config.vocab_size if config.head != "none" else 0,
+        "class head": _class_head(config, last),
+        "unembedding": 2 * last * embedded * config.vocab_size if config.scores_tokens else 0,
     }
     return {component: count for component, count in counts.items() if count}
+
+
+def _class_head(config: ModelConfig, last: int) -> int:
+    """The classes' scores, at every token of the last stack, as `Transformer.forward` computes them."""
+    if (classes := config.classes) is None:
+        return 0
+    return 2 * last * config.d_model * (len(classes.labels) + (config.d_model if classes.dense is not None else 0))

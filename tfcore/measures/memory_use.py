@@ -262,6 +262,6 @@ def _output(config: ModelConfig, n: int, size: int) -> int:
     """The head of one sequence and its loss: log-probabilities of every token id, in float32."""
     d, embedded = config.d_model * size, config.embed_size * size
     head = n * (2 * embedded + _norm(config, size, config.embed_size)) if config.head == "mlm" else 0
-    loss = n * (config.vocab_size * STATISTIC + INDEX) if config.head != "none" else 0
-    loss += n * config.vocab_size * size if config.head != "none" and config.logit_softcap is not None else 0
+    loss = n * (config.vocab_size * STATISTIC + INDEX) if config.scores_tokens else 0
+    loss += n * config.vocab_size * size if config.scores_tokens and config.logit_softcap is not None else 0
     return head + loss + (2 * d if config.pooler else 0)

@@ -199,7 +199,17 @@ def _ends(config: ModelConfig) -> dict[str, int]:
         "norms": stacks * norms,
         "mlm head": embedded * (d + config.mlm_bias + _scales(config)) + biases if config.head == "mlm" else 0,
         "pooler": d * d + d if config.pooler else 0,
-        "unembedding": 0 if config.tie_embeddings or config.head == "none" else config.vocab_size * embedded,
+        "class head": _class_head(config),
+        "unembedding": config.vocab_size * embedded if config.scores_tokens and not config.tie_embeddings else 0,
         "logit biases": biases if config.head == "lm" else 0,
     }
     return {component: count for component, count in counts.items() if count}
+
+
+def _class_head(config: ModelConfig) -> int:
+    """A linear layer to the classes, and the dense layer and the norm before it where there are."""
+    if (classes := config.classes) is None:
+        return 0
+    dense = config.d_model * (config.d_model + classes.dense_bias) if classes.dense is not None else 0
+    score = len(classes.labels) * (config.d_model + classes.bias)
+    return dense + (_norm(config) if classes.normed else 0) + score

@@ -6,6 +6,7 @@ from tfcore.config import ModelConfig
 from tfcore.loading.families.alibi import BLOOM, MPT
 from tfcore.loading.families.bart import BART, MBART
 from tfcore.loading.families.bert import BERT, DISTILBERT
+from tfcore.loading.families.classifiers import with_classes
 from tfcore.loading.families.cohere import COHERE, COHERE2
 from tfcore.loading.families.config_values import ConfigValues, Tensors, short
 from tfcore.loading.families.exaone import EXAONE4
@@ -34,7 +35,7 @@ from tfcore.loading.families.stablelm import STABLELM
 from tfcore.loading.families.starcoder2 import STARCODER2
 from tfcore.loading.families.t5 import MT5, T5, UMT5
 
-FAMILIES: dict[str, Family] = {
+_TRUNKS: dict[str, Family] = {
     "gpt2": GPT2,
     "llama": LLAMA,
     "mistral": MISTRAL,
@@ -92,6 +93,7 @@ FAMILIES: dict[str, Family] = {
     "marian": MARIAN,
     "m2m_100": M2M100,
 }
+FAMILIES = {model_type: with_classes(model_type, family) for model_type, family in _TRUNKS.items()}
 # Families that look like one of these, and the feature for which they are not read.
 _DISENTANGLED = "DeBERTa adds products of queries and keys with vectors of relative positions to its scores"
 LACKING = {"deberta": _DISENTANGLED, "deberta-v2": _DISENTANGLED}

@@ -227,7 +227,7 @@ def repeated_tokens(
 def induction_scores(model: Transformer) -> Float[ndarray, "layer head"] | None:
     """The induction score of each head of a decoder on repeated random tokens; None for other models."""
     config = model.config
-    if config.architecture != "decoder" or config.head == "none" or config.max_seq_len < 4:
+    if config.architecture != "decoder" or not config.scores_tokens or config.max_seq_len < 4:
         return None
     return repeated_tokens(model, rows=8 if config.vocab_size <= SMALL_VOCABULARY else 1).induction
 

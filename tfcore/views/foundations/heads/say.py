@@ -409,7 +409,7 @@ def sharing_variants(variants: Sequence[SharedKV]) -> Statement:
 
 def sharing_refusal(config: ModelConfig) -> str | None:
     """Why sharing is not shown for a model; None where it is."""
-    if config.head == "none":
+    if not config.scores_tokens:
         return "This model predicts no tokens, so there is no loss that sharing could change: shown for stories alone."
     if (count := parameters(config).total) > LARGEST_SHARED:
         return f"Sharing is shown on copies of the model; for {count:,} parameters that would take too long here."

@@ -111,7 +111,7 @@ def _feed_forward(config: ModelConfig, layer: int) -> list[WalkStage]:
 
 
 def _predict(config: ModelConfig) -> list[WalkStage]:
-    words = config.head != "none"
+    words = config.scores_tokens
     wanted = {
         "final-norm": config.norm.final,
         "mlm-head": config.head == "mlm",
@@ -219,7 +219,7 @@ def walk(model: Transformer, ids: Sequence[int], layer: int, position: int | Non
     if config.head == "mlm":
         tensors["mlm"] = model.mlm(output.hidden)
     place = len(ids) - 1 if position is None else position
-    (scores,) = output.logits.float() if hasattr(output, "logits") else torch.zeros(1, len(ids), 0)
+    (scores,) = output.logits.float() if config.scores_tokens else torch.zeros(1, len(ids), 0)
     best = scores[place].topk(min(CANDIDATES, scores.shape[1])).indices  # (candidate)
     return Walk(
         config=config,

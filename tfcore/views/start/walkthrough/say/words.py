@@ -446,7 +446,7 @@ def words(config: ModelConfig, stage: str, layer: int, answer: str = "") -> Stag
         plain = _NORM
     if stage == "characters" and config.architecture == "encoder":
         masked, vectors = r"p(\text{masked})", r"(y_1 \dots y_T)"
-        ends, see = (vectors, _VECTORS_SEE) if config.head == "none" else (masked, _MASKED_SEE)
+        ends, see = (masked, _MASKED_SEE) if config.scores_tokens else (vectors, _VECTORS_SEE)
         plain = replace(plain, equation=r"(c_1, c_2, \dots, c_n) \to " + ends, see=see)
     if stage == "top-5" and config.architecture == "encoder":
         plain = replace(

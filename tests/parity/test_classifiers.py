@@ -1,0 +1,93 @@
+"""Models fine-tuned to tell classes apart, written by `transformers` and read by tfcore.load, give the same scores."""
+
+import json
+
+import pytest
+import transformers as hf
+
+from tests.nightly import often_named
+from tests.parity.checkpoints import DISTIL, GEMMA, GPT2, GROUPED, MODERN, NEOX, OSS, PHI, ROBERTA, SHAPE, written
+from tests.parity.comparing import TOLERANCE
+from tests.small import difference, ids
+from tfcore import load
+from tfcore.config import ModelConfig
+from tfcore.files import CheckpointError
+from tfcore.loading.against_transformers import compared
+from tfcore.measures.parameter_count import built_parameters, parameters
+
+THREE = {"id2label": {0: "negative", 1: "neutral", 2: "positive"}}
+CASES = {
+    "bert, texts": (hf.BertForSequenceClassification, SHAPE | THREE, "first"),
+    "bert, tokens": (hf.BertForTokenClassification, SHAPE | {"num_labels": 5}, "each"),
+    "distilbert, texts": (hf.DistilBertForSequenceClassification, DISTIL, "first"),
+    "distilbert, tokens": (hf.DistilBertForTokenClassification, DISTIL | THREE, "each"),
+    "roberta, texts": (hf.RobertaForSequenceClassification, ROBERTA | THREE, "first"),
+    "roberta, tokens": (hf.RobertaForTokenClassification, ROBERTA, "each"),
+    "xlm-roberta, texts": (hf.XLMRobertaForSequenceClassification, ROBERTA | THREE, "first"),
+    "camembert, tokens": (hf.CamembertForTokenClassification, ROBERTA | THREE, "each"),
+    "modernbert, texts": (
+        hf.ModernBertForSequenceClassification,
+        MODERN | THREE | {"classifier_pooling": "cls", "classifier_bias": True, "norm_bias": True},
+        "first",
+    ),
+    "modernbert, tokens": (hf.ModernBertForTokenClassification, MODERN | {"classifier_activation": "silu"}, "each"),
+    "gpt2, texts": (hf.GPT2ForSequenceClassification, GPT2 | THREE, "last"),
+    "gpt2, tokens": (hf.GPT2ForTokenClassification, GPT2, "each"),
+    "pythia, texts": (hf.GPTNeoXForSequenceClassification, NEOX, "last"),
+    "pythia, tokens": (hf.GPTNeoXForTokenClassification, NEOX | THREE, "each"),
+    "llama, texts": (hf.LlamaForSequenceClassification, GROUPED | THREE | {"tie_word_embeddings": True}, "last"),
+    "llama, tokens": (hf.LlamaForTokenClassification, GROUPED, "each"),
+    "mistral, texts": (hf.MistralForSequenceClassification, GROUPED | {"sliding_window": 5}, "last"),
+    "qwen2, tokens": (hf.Qwen2ForTokenClassification, GROUPED | THREE, "each"),
+    "qwen3, texts": (hf.Qwen3ForSequenceClassification, GROUPED | THREE, "last"),
+    "gemma2, texts": (hf.Gemma2ForSequenceClassification, GEMMA, "last"),
+    "gemma3, texts": (hf.Gemma3TextForSequenceClassification, GEMMA, "last"),
+    "phi3, texts": (hf.Phi3ForSequenceClassification, PHI, "last"),
+    "gpt-oss, tokens": (hf.GptOssForTokenClassification, OSS | THREE, "each"),
+    "olmo2, texts": (hf.Olmo2ForSequenceClassification, GROUPED | {"head_dim": 4}, "last"),
+    "smollm3, texts": (
+        hf.SmolLM3ForSequenceClassification,
+        GROUPED | {"num_hidden_layers": 3, "pad_token_id": 0},
+        "last",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "case",
+    often_named(CASES, "bert, texts", "distilbert, texts", "roberta, texts", "modernbert, texts", "llama, texts"),
+)
+def test_classes_are_scored_alike(tmp_path, case):
+    kind, settings, place = case
+    theirs = written(kind, settings, tmp_path)
+    ours, _ = load(tmp_path, device="cpu")
+    classes = ours.config.classes
+    assert (classes.place, classes.labels) == (place, tuple(theirs.config.id2label.values()))
+    tokens = ids(1, 13)
+    scores = ours(tokens).logits
+    expected = theirs(tokens).logits
+    found = {"first": scores[:, 0], "last": scores[:, -1], "each": scores}[place]
+    assert found.shape == expected.shape
+    assert difference(found, expected) < TOLERANCE
+    assert all(one.is_equal for one in compared(tmp_path))
+    assert parameters(ours.config).total == built_parameters(ours.config)
+    assert ModelConfig.from_dict(json.loads(json.dumps(ours.config.to_dict()))) == ours.config
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"num_labels": 1}, "one class: the model gives a text a number"),
+        ({"problem_type": "multi_label_classification"}, "problem_type='multi_label_classification' is not supported"),
+    ],
+)
+def test_what_are_no_classes_is_refused(tmp_path, settings, sentence):
+    written(hf.BertForSequenceClassification, SHAPE | settings, tmp_path)
+    with pytest.raises(CheckpointError, match=sentence):
+        load(tmp_path)
+
+
+def test_a_mean_of_states_is_refused(tmp_path):
+    written(hf.ModernBertForSequenceClassification, MODERN | {"classifier_pooling": "mean"}, tmp_path)
+    with pytest.raises(CheckpointError, match="classifier_pooling='mean' is not supported; supported: 'cls'"):
+        load(tmp_path)
