@@ -31,8 +31,8 @@ def numbers(prediction: View) -> None:
         st.metric(
             "KL divergence",
             change.bits_text,
-            "of the next token",
-            help="KL(before || after) of the distribution over the next token",
+            "of the classes" if change.of_text else "of the next token",
+            help=f"KL(before || after) of the distribution over the {'classes' if change.of_text else 'next token'}",
             **plain,
         )
         if change.loss_texts is not None:

@@ -17,12 +17,16 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.inside import reading as _reading
 from pages.inside.reading import ReadText
 from pages.ui import cache, controls, former_labels, links, places, text
+from pages.ui.loading import models
 from pages.ui.reading import begin_of, text_box, tokens_of
+from tfcore.measures.answers import answers_of
 from tfcore.measures.effect_metric import Kind, Quantity, rival_of_text
 
 Option = TypeVar("Option", bound=Hashable)
 KINDS: dict[Kind, str] = {"prediction": "the next token", "difference": "two tokens", "text": "the whole text"}
 OF_TOKENS: tuple[Kind, ...] = ("prediction", "difference")
+OF_CLASSES = {KINDS["prediction"]: "the class", KINDS["difference"]: "two classes"}  # words of KINDS -> of classes
+CLASS_HELP = "The class: its log-probability. Two classes: the logit of one less that of the other."
 HELP = (
     "The next token: its log-probability, or its logit where parts add up to that. Two tokens: the logit of one less "
     "that of the other. The whole text: the mean log-probability of its own tokens, which is the loss with its sign "
@@ -49,7 +53,7 @@ def two_tokens(token: str, against: str) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The tokens that are offered at one place of a text.
+    """The tokens that are offered at one place of a text; of a model that tells classes apart, the classes of a text.
 
     Args:
         model: name of the model that predicts them.
@@ -69,20 +73,30 @@ class Candidates:
     @property
     def ranks(self) -> dict[int, str]:
         """Options for the top predictions: rank -> label."""
-        pieces = cache.model(self.model)[1].tokens(self.ids)
+        pieces = answers_of(*cache.model(self.model)).tokens(self.ids)
         return {rank: f"{rank + 1}: {text.visible(piece)}" for rank, piece in enumerate(pieces)}
 
     @property
     def words(self) -> dict[int, str]:
         """Options for the token that is explained."""
         ends = "the text ends here" if self.following is None else text.visible(self.piece(self.following))
-        return {**self.ranks, **({NEXT: f"what follows in the text: {ends}"} if self.follows else {}), OWN: ANOTHER}
+        after = {NEXT: f"what follows in the text: {ends}"} if self.follows else {}
+        return {**self.ranks, **after, **self._own}
 
     @property
     def others(self) -> dict[int, str]:
         """Options for the token whose logit is taken off."""
         named = {} if self.rival is None else {NAMED: f"text: {text.visible(self.piece(self.rival))}"}
-        return {**named, **self.ranks, OWN: ANOTHER}
+        return {**named, **self.ranks, **self._own}
+
+    @property
+    def of_classes(self) -> bool:
+        """Whether classes are offered."""
+        return models.config(self.model).classes is not None
+
+    @property
+    def _own(self) -> dict[int, str]:
+        return {} if self.of_classes else {OWN: ANOTHER}
 
     def piece(self, token: int) -> str:
         """One token as text."""
@@ -122,13 +136,16 @@ def choose(
         default: the one it begins with.
         section: see choose_kind.
     """
-    return choose_tokens(choose_kind({kind: KINDS[kind] for kind in kinds}, default, section), offered)
+    return choose_tokens(choose_kind({kind: KINDS[kind] for kind in kinds}, default, section, offered), offered)
 
 
-def choose_kind(options: Mapping[Option, str], default: Option, section: str = "") -> Option:
+def choose_kind(
+    options: Mapping[Option, str], default: Option, section: str = "", offered: Candidates | None = None
+) -> Option:
     """Choose what is explained; `options` are those of KINDS that a page can explain, and others of its own.
 
     Args:
+        offered: of which it may be, where these may be classes.
         section: of a page whose sections begin with different ones: a choice that nobody made does not go along.
     """
     began = links.visit().began
@@ -139,6 +156,9 @@ def choose_kind(options: Mapping[Option, str], default: Option, section: str = "
     if links.address_decides("by") and links.asked("by") is None and other is not None:
         # Links in which the second token, or what stands in its place, alone said so.
         st.session_state["by"] = "prediction" if _is_reference(other) else "difference"
+    if offered is not None and offered.of_classes:
+        options = {kind: OF_CLASSES.get(words, words) for kind, words in options.items() if kind != "text"}
+        return controls.segmented("Metric", "by", list(options), default, options, help=CLASS_HELP)
     return controls.segmented("Metric", "by", list(options), default, options, help=HELP)
 
 
@@ -147,7 +167,7 @@ def choose_tokens(kind: Kind, offered: Candidates) -> Quantity:
     if kind == "text":
         return Quantity("text")
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="medium", width="content")
-    token = _choose("Token", "word", "own", " dog", offered, offered.words, 0, row)
+    token = _choose("Class" if offered.of_classes else "Token", "word", "own", " dog", offered, offered.words, 0, row)
     if kind == "prediction":
         return Quantity("prediction", token)
     default = NAMED if offered.rival is not None else offered.second
@@ -263,6 +283,8 @@ def elsewhere(here: str, reading: ReadText, quantity: Quantity, position: int | 
         here: the section that is open: words of its OtherExplanation.
         position: after which the token is explained; None: the last. The text ends there on the other pages.
     """
+    if models.config(reading.model).classes is not None:
+        return  # whose other explanations are none yet
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption("The same text and metric in:", width="content")
         for url, sections in PLACES.items():

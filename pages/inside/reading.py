@@ -8,7 +8,7 @@ from pages.ui.beside import replaced_word
 from pages.ui.reading import choose_bos, last_tokens, say_nothing_read
 from tfcore import shipped
 from tfcore.config import ModelConfig
-from tfcore.measures.one_text import piece_of
+from tfcore.measures.answers import answers_of
 from tfcore.measures.text_loss import Likeliest, every_next
 from tfcore.views.sources import Reading
 
@@ -97,16 +97,20 @@ def every_guess(model: str, pasted: str, limit: int, bos: bool | None) -> list[L
 def guesses(
     model: str, pasted: str, limit: int, position: int, bos: bool | None = None
 ) -> tuple[list[int], list[str], list[float]]:
-    """The most probable tokens after a position: ids, pieces, probabilities."""
-    ranked = every_guess(model, pasted, limit, bos)[position]
+    """The most probable tokens after a position, or the classes of the text: ids, pieces, probabilities."""
+    network, tokenizer = cache.model(model)
+    ranked = every_guess(model, pasted, limit, bos)[
+        position if network.config.classes is None else network.config.read_at
+    ]
     ids = ranked.ids.tolist()
-    return ids, cache.model(model)[1].tokens(ids), ranked.probabilities.tolist()
+    return ids, answers_of(network, tokenizer).tokens(ids), ranked.probabilities.tolist()
 
 
 @cache.data(max_entries=256)
 def piece(model: str, token: int) -> str:
-    """One token as text."""
-    return piece_of(cache.model(model)[1], token)
+    """One token that a model predicts as text, or the name of a class."""
+    (name,) = answers_of(*cache.model(model)).tokens([token])
+    return name
 
 
 def shown(token: str) -> str:

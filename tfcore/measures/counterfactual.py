@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from tfcore.measures.information import divergence
-from tfcore.measures.one_text import begin_of, last_tokens, one_text
+from tfcore.measures.one_text import ends, last_tokens, one_text
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
@@ -22,6 +22,9 @@ def counterfactual(model: Transformer, tokenizer: Tokenizer, text: str, limit: i
     it is the one that changes the prediction after the last token most, by KL(p || p with the replacement). It has as
     many tokens as the text, so that activations of one can be put into the other (arXiv:2309.16042, section 2.1).
 
+    Of a model that tells classes of texts apart, it is the one that changes the class most, of those with the most
+    similar embeddings.
+
     Returns:
         None where no word has such a replacement.
     """
@@ -29,23 +32,26 @@ def counterfactual(model: Transformer, tokenizer: Tokenizer, text: str, limit: i
     places = [i for i in range(1, len(read.ids)) if _is_word(read.tokens[i])]
     if not places:
         return None
+    tells_classes = model.config.classes is not None
     log_p = model(one_text(model, read.ids)).logits.squeeze(0).float().log_softmax(1)
     found: list[tuple[float, list[int]]] = []
     for place, others in zip(places, _used_alike(model, [read.ids[i] for i in places]).tolist(), strict=True):
-        for token, piece in zip(others, tokenizer.tokens(others), strict=True):
+        for rank, (token, piece) in enumerate(zip(others, tokenizer.tokens(others), strict=True)):
             if _can_replace(read.tokens[place], piece):
                 changed = [*read.ids[:place], token, *read.ids[place + 1 :]]
-                found.append((float(log_p[place - 1, token]), changed))
-    begin = begin_of(model, tokenizer)
-    first = 1 if begin is not None and begin.usual else 0  # the tokenizer puts it there again
-    texts = [(tokenizer.decode(ids[first:]), ids) for _, ids in sorted(found, reverse=True)[:TRIED]]
+                found.append((-float(rank) if tells_classes else float(log_p[place - 1, token]), changed))
+    before, behind = ends(tokenizer)  # which the tokenizer puts there again
+    inside = slice(len(before), len(read.ids) - len(behind))
+    texts = [(tokenizer.decode(ids[inside]), ids) for _, ids in sorted(found, reverse=True)[:TRIED]]
     texts = [(said, ids) for said, ids in texts if last_tokens(model, tokenizer, said, limit).ids == ids]
     if not texts:
         return None
     rows = torch.tensor([ids for _, ids in texts], device=model.device)
-    theirs = model(rows).logits.float().log_softmax(2)  # (text, seq, vocab)
+    theirs, at = model(rows).logits.float().log_softmax(2), model.config.read_at  # (text, seq, vocab)
+    far = divergence(log_p[at], theirs[:, at])
+    if tells_classes:
+        return texts[int(far.argmax())][0]
     likely = theirs[:, :-1].gather(2, rows[:, 1:, None]).sum((1, 2))
-    far = divergence(log_p[-1], theirs[:, -1])
     good = likely.topk(max(1, len(texts) // 2)).indices
     return texts[int(good[far[good].argmax()])][0]
 

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tfcore.attention import softcapped
+from tfcore.measures.answers import Answers, Classes
 from tfcore.measures.lenses import unembedding
 from tfcore.measures.one_text import last_tokens, next_logits, one_text
 from tfcore.measures.token_text import visible
@@ -30,7 +31,8 @@ class Quantity:
         kind: "prediction": the log-probability of `token` after the last token of a text, in nats. "difference": the
             logit of `token` less that of `against` there, in logits (arXiv:2309.16042, section 2). "text": the mean
             log-probability of the text's own tokens, each after those before it, in nats.
-        token, against: ids; for "text" neither is used, for "prediction" only `token`.
+        token, against: ids of tokens, or of classes where a head tells these apart and reads the text at one token; for
+            "text" neither is used, for "prediction" only `token`.
     """
 
     kind: Kind
@@ -50,7 +52,10 @@ def measured(
 
     Only the logits that are needed are computed: of the last position, and for a difference of two tokens alone.
     """
-    last = hidden[:, -1]
+    last = hidden[:, model.config.read_at]
+    if quantity.kind == "difference" and model.config.classes is not None:
+        scores = logits_of(model, last)
+        return scores[:, quantity.token] - scores[:, quantity.against]
     if quantity.kind == "difference":
         two = [quantity.token, quantity.against]
         logits = (last @ unembedding(model)[two].T).float() * model.config.logit_scale
@@ -78,6 +83,8 @@ def rival_name(model: Transformer, ids: Sequence[int], tokenizer: Tokenizer) -> 
     As in the logit difference of arXiv:2211.00593, section 2. A name is taken to be a space and a word of at least two
     letters, of which the first alone is a capital.
     """
+    if not model.config.scores_tokens:
+        return None
     pieces = dict(zip(ids, tokenizer.tokens(ids), strict=True))
     names = [token for token, piece in pieces.items() if piece[:1] == " " and piece[2:] and piece[1:].istitle()]
     logits = next_logits(model, ids)
@@ -93,22 +100,26 @@ def rival_of_text(
     return rival_name(model, last_tokens(model, tokenizer, text, limit, bos).ids, tokenizer)
 
 
-def quantity_name(quantity: Quantity, tokenizer: Tokenizer) -> str:
-    """The name of a quantity, in words."""
+def quantity_name(quantity: Quantity, answers: Answers) -> str:
+    """The name of a quantity, in words.
+
+    Args:
+        answers: of the model that it is measured on, see answers_of.
+    """
     if quantity.kind == "text":
         return "mean log-probability of the text's own tokens"
-    token, against = (f"'{visible(one)}'" for one in tokenizer.tokens([quantity.token, quantity.against]))
+    token, against = (f"'{visible(one)}'" for one in answers.tokens([quantity.token, quantity.against]))
     what = (
         f"logit of {token} less that of {against}" if quantity.kind == "difference" else f"log-probability of {token}"
     )
-    return f"{what} after the last token"
+    return what if isinstance(answers, Classes) else f"{what} after the last token"
 
 
 def logits_of(model: Transformer, hidden: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"]:
     """Logits in float32.
 
     Raises:
-        ValueError: a model without a language head.
+        ValueError: a model without a head.
     """
     logits = model.to_logits(hidden)
     if logits is None:

@@ -31,7 +31,7 @@ class Effect:
     """A model's prediction after one position, before and after edits, and its loss on the whole text.
 
     Args:
-        before, after: probability of every token.
+        before, after: probability of every token, or of every class.
         losses_before, losses_after: nats, of every next token of the text.
     """
 
@@ -60,7 +60,7 @@ class EditedRun:
 
     Args:
         hidden: the states that the unembedding reads.
-        losses: nats, of every next token of the text.
+        losses: nats, of every next token of the text; of none where the model does not say what comes next.
     """
 
     hidden: Float[Tensor, "seq d_model"]
@@ -78,6 +78,8 @@ def run_edited(model: Transformer, run: PlainRun, edits: Sequence[Edit]) -> Edit
         hidden = model.resume(run.streams[layer], layer, edits=edits)
     else:
         hidden = model(one_text(model, run.ids), edits=edits, logits_to_keep=NO_LOGITS).hidden
+    if not model.config.scores_tokens:
+        return EditedRun(hidden.squeeze(0), np.zeros(0, np.float32))
     logits = cast("Tensor", model.to_logits(hidden)).float()
     return EditedRun(hidden.squeeze(0), next_losses(logits, run.ids).squeeze(0).cpu().numpy())
 
@@ -132,12 +134,12 @@ class Part(NamedTuple):
 
 
 def parts_of(config: ModelConfig) -> list[list[Part]]:
-    """All parts of a decoder, layer by layer: its heads, then its feed-forward layer where there is one."""
+    """All parts of a model of one stack, layer by layer: its heads, then its feed-forward layer where there is one."""
     heads = range(config.attention.n_heads)
     has_forward = bool(config.ff_size or config.experts)
     return [
         [*(Part(layer, head) for head in heads), *([Part(layer, None)] if has_forward else [])]
-        for layer in range(config.decoder_layers)
+        for layer in range(config.n_layers)
     ]
 
 

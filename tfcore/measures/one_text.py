@@ -164,8 +164,10 @@ def one_text(model: Transformer, ids: Sequence[int]) -> Int[Tensor, "1 seq"]:
 
 
 def next_logits(model: Transformer, ids: Sequence[int]) -> Float[Tensor, " vocab"]:
-    """The logits of the token that follows a text."""
-    return model(one_text(model, ids), logits_to_keep=1).logits.flatten()
+    """The logits of the token that follows a text; of a head that tells classes apart, the scores of the classes."""
+    if model.config.read_at == -1:
+        return model(one_text(model, ids), logits_to_keep=1).logits.flatten()
+    return model(one_text(model, ids)).logits[0, model.config.read_at]
 
 
 @torch.no_grad()

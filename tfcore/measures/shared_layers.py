@@ -46,7 +46,7 @@ class PlainRun:
 @torch.no_grad()
 def plain_run(model: Transformer, ids: Sequence[int]) -> PlainRun:
     """Run a text once, and keep the stream before each block."""
-    names = [f"blocks.{layer}.resid_pre" for layer in range(model.config.decoder_layers)]
+    names = [f"blocks.{layer}.resid_pre" for layer in range(model.config.n_layers)]
     output = model(one_text(model, ids), capture=names, logits_to_keep=NO_LOGITS)
     return PlainRun(tuple(ids), tuple(output.activations[name] for name in names), output.hidden)
 

@@ -84,6 +84,12 @@ WHAT_TO_SEE: dict[Architecture, str] = {
         f"{HEADS}"
     ),
 }
+OF_CLASSES = (
+    "Follow the golden stream back from the classes: it is the state of the token at which this model reads what class "
+    "a text has. Where a ribbon joins it, a head brought something from another token; its colour is the kind of the "
+    "head. The words along the stream are the class that the model would name if it stopped there. Click one of the "
+    f"classes, and the heads are measured on it. {HEADS}"
+)
 QUESTION = (
     "Switch off the head of the widest ribbon. Does the prediction change as much as the ribbon is wide?",
     "Often not. The width says how much of the state came that way, not whether later layers use it, and where a "
@@ -93,8 +99,8 @@ QUESTION = (
 
 
 def why_not(config: ModelConfig, tokenizer: Any) -> str | None:
-    """Why a model cannot be shown, or None: a decoder has to say what comes next."""
-    return models.silent(config, tokenizer) if config.architecture == "decoder" else None
+    """Why a model cannot be shown, or None: a decoder has to say what comes next, or what class a text has."""
+    return models.silent(config, tokenizer) if config.architecture == "decoder" and config.classes is None else None
 
 
 def choose_token(passage: Passage, architecture: Architecture) -> int | None:
@@ -110,8 +116,8 @@ def choose_explained(drawn: DrawnFlow) -> Quantity | None:
     if not drawn.ranked:
         return None
     kinds: tuple[Kind, ...] = ("prediction", "difference", "text")
-    name = None
-    if views.network(drawn.reading).config.architecture == "decoder":
+    name, config = None, views.network(drawn.reading).config
+    if config.architecture == "decoder" and config.scores_tokens:
         if drawn.choice is None:
             name = metric.rival(drawn.model, drawn.pasted, TOKENS)
     else:
@@ -166,14 +172,17 @@ real = {name: does for one, group in TRY_REAL.items() if one in models.fitting()
 with panel(None) as p:
     p.examples({**real, **TRY})
     reading = Reading(model, pasted)
-    architecture: Architecture = views.network(reading).config.architecture
+    config = views.network(reading).config
+    architecture: Architecture = config.architecture
     usual = views.passage_of(reading, None)
     notices.tokens(usual.total, len(usual.ids), which="first" if usual.written else "last")
     if not pasted.strip() or not usual.ids:
         say_nothing_read(model, pasted, "text", "There is no text yet: type or paste some above, or pick an example.")
         fragments.stop()
     opened = river.asked_layers(model)
-    is_read_alike = not usual.written and usual.blank not in usual.ids  # else no highlights of it are looked for
+    has_choice = len(usual.choices) > 1
+    # else no highlights of it are looked for
+    is_read_alike = not usual.written and usual.blank not in usual.ids and config.classes is None
     if is_read_alike:
         in_your_text.above(pasted)
     stage = st.container()
@@ -198,7 +207,7 @@ with panel(None) as p:
         drawn = river.read(model, pasted, choice, threshold / 100)
         explained = choose_explained(drawn)
         sampling = None
-        if architecture == "decoder":
+        if architecture == "decoder" and config.scores_tokens:
             button = st.container(width="content")
             sampling = river.choose_sampling()
             with button:
@@ -213,14 +222,15 @@ with panel(None) as p:
             sampling,
             partial(explain_word, drawn, explained),
             compare_with,
-            None if usual.written else river.choose_token,
+            None if usual.written or not has_choice else river.choose_token,
             p.show,
         )
     if other is not None:
         p.show(views.beside(reading, choice, other, threshold / 100))
     measures = compare(state, explained, effects)
-    page.what_to_see(WHAT_TO_SEE[architecture])  # beside the river, before its numbers
-    if explained is not None and architecture == "decoder":
+    # beside the river, before its numbers
+    page.what_to_see(WHAT_TO_SEE[architecture] if config.classes is None else OF_CLASSES)
+    if explained is not None and architecture == "decoder" and config.scores_tokens:
         whole = _reading.read(model, pasted, TOKENS)
         metric.elsewhere("the flow of information", whole, explained, drawn.passage.target)
     shares = views.routes(reading, choice, threshold / 100, drawn.heads, drawn.flow.toward)

@@ -19,6 +19,7 @@ from pages.ui import controls, in_your_text, links, notices, page
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import text_box
+from tfcore.config import ModelConfig
 from tfcore.views.inside.interventions import patches, switches
 from tfcore.views.inside.interventions.inputs import LONGEST
 
@@ -83,6 +84,22 @@ TRY_SETS_REAL: dict[str, dict[str, Any]] = {
     "twelve pairs of names (smollm2)": {"model": REAL, "set": "names (IOI)", "board": "ablation"},
     "capitals, patched (smollm2)": {"model": REAL, "set": "capitals", "board": "patching"},
 }
+
+
+def without_answers(config: ModelConfig, tokenizer: Any) -> str | None:
+    """Why a model does not say what comes next, or None."""
+    return models.unfit(config, ("decoder",)) or models.silent(config, tokenizer)
+
+
+def answerless(config: ModelConfig, tokenizer: Any) -> str | None:
+    """Why a model says neither what comes next nor what class a text has, or None."""
+    if config.classes is None:
+        return without_answers(config, tokenizer)
+    if config.classes.place == "each":
+        return "it gives each token a class, and what is measured here is one answer to a whole text."
+    return None
+
+
 to_sets = controls.last("show") == "sets" or (links.asked("show") or "").casefold() in ("sets", SETS.casefold())
 
 page.begin(FACTS, always=models.always() if to_sets else said_always())
@@ -94,7 +111,7 @@ with row:
 has_real = REAL in models.fitting("decoder", why_not=models.silent)
 with beside:
     first = models.first() if section == "sets" else models.DEFAULT
-    model = models.choose("decoder", why_not=models.silent, default=first)
+    model = models.choose(default=first, why_not=without_answers if section == "sets" else answerless)
 with row:
     more, bos = _reading.more_settings(model)
 if section == "sets":

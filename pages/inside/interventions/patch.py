@@ -77,12 +77,13 @@ def patch(reading: ReadText, more: Any) -> None:
 
 def choose_answers(reading: ReadText, more: Any) -> Answers:
     """Choose what is measured: at first what tells both texts apart."""
-    kind = metric.choose_kind(ANSWERS, FOUND, "patch")
+    offered = metric.candidates(reading, TOKENS)
+    kind = metric.choose_kind(ANSWERS, FOUND, "patch", offered)
     if kind == FOUND:
         return None
     of: effect_metric.Kind = "prediction" if kind == "prediction" else "difference"
     with more:
-        quantity = metric.choose_tokens(of, metric.candidates(reading, TOKENS))
+        quantity = metric.choose_tokens(of, offered)
     if quantity.kind == "prediction":
         return quantity.token, quantity.token
     return quantity.against, quantity.token  # 0 is what this text predicts
@@ -132,6 +133,8 @@ def picture(p: Panel, read: sources.Reading, source: str, both: PromptPair, answ
     prediction = views.patched_next(read, source, kind, row, position, answers)
     p.show(prediction)
     effects.numbers(prediction)
+    if not network.config.scores_tokens:
+        return  # it writes nothing
     words = patched_words(names[row], kind, pieces_of(tokenizer, both.target)[position], position)
     when_asked(
         model,

@@ -14,6 +14,7 @@ from pages.inside.reading import ReadText
 from pages.ui import cache, controls, in_your_text, text
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel, panel
+from pages.ui.loading import models
 from pages.ui.work import live
 from pages.ui.work.filling import fill
 from tfcore.measures import knock_outs
@@ -38,7 +39,7 @@ def switch(reading: ReadText, more: Any) -> None:
         with left:
             board = st.container()  # above the controls that it depends on
             with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-                kind = metric.choose_kind(metric.KINDS, defaults().by(offered.rival), "switch")
+                kind = metric.choose_kind(metric.KINDS, defaults().by(offered.rival), "switch", offered)
                 with more:
                     quantity = metric.choose_tokens(kind, offered)
             action = controls.segmented("Intervention", "action", list(ACTIONS), defaults().action, ACTIONS)
@@ -130,6 +131,8 @@ def prediction_column(p: Panel, reading: ReadText, changes: Changes, quantity: Q
     prediction = views.edited(read, changes, token, against)
     p.show(prediction)
     effects.numbers(prediction)
+    if not models.config(reading.model).scores_tokens:
+        return  # it writes nothing
     rows: dict[str, Callable[[], list[int]]] = {
         "Whole model continues": lambda: continued(read, None),
         changes.words(cache.model(reading.model)[0]).capitalize(): lambda: continued(read, changes),

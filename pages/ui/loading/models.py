@@ -98,6 +98,8 @@ def fitting(*architectures: Architecture, why_not: WhyNot | None = None) -> list
 
 def silent(config: ModelConfig, _: Any) -> str | None:
     """Why a model cannot say what comes next, or None: for `choose`."""
+    if config.head == "classes":
+        return "it tells classes apart, and gives no tokens their probabilities."
     return "it ends without a head that gives tokens their probabilities." if config.head == "none" else None
 
 
@@ -133,10 +135,7 @@ def only(name: str, reason: str) -> None:
 def names(*architectures: Architecture) -> list[str]:
     """Names of the models that are there at once: those of the server, and this visitor's own that are loaded."""
     loaded = [own for own in map(own_models.get, remember(None)) if own is not None]
-    return [
-        *available(*architectures),
-        *(own.name for own in loaded if _unfit(own.model.config, architectures) is None),
-    ]
+    return [*available(*architectures), *(own.name for own in loaded if unfit(own.model.config, architectures) is None)]
 
 
 def remember(name: str | None) -> list[str]:
@@ -159,10 +158,11 @@ def _misfit(
     config: ModelConfig, tokenizer: Any, architectures: tuple[Architecture, ...], why_not: WhyNot | None
 ) -> str | None:
     """Why a model will not do on a page, or None."""
-    return _unfit(config, architectures) or (why_not(config, tokenizer) if why_not else None)
+    return unfit(config, architectures) or (why_not(config, tokenizer) if why_not else None)
 
 
-def _unfit(config: ModelConfig, architectures: tuple[Architecture, ...]) -> str | None:
+def unfit(config: ModelConfig, architectures: tuple[Architecture, ...]) -> str | None:
+    """Why a model of another architecture will not do, or None; no architectures mean that any will."""
     kind = config.architecture
     if not architectures or kind in architectures:
         return None

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tfcore.measures.answers import Answers, Classes
 from tfcore.measures.interventions import Action, Effect, Part, changed, part_title
 from tfcore.measures.token_text import visible
-from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.finding import Finding
 
 
@@ -32,6 +32,7 @@ class PredictionChange(Finding):
         top_before, top_after: the most probable token without and with it.
         bits: KL(before || after).
         loss_before, loss_after: nats per token, mean over the text; None where it has one token.
+        of_text: whether what is predicted is the class of the text, not its next token.
     """
 
     read: str
@@ -45,6 +46,7 @@ class PredictionChange(Finding):
     bits: float
     loss_before: float | None
     loss_after: float | None
+    of_text: bool = False
 
     @property
     def before_text(self) -> str:
@@ -81,22 +83,32 @@ class PredictionChange(Finding):
             if self.top_before == self.top_after
             else f"now predicts '{visible(self.top_after)}'"
         )
-        return (
-            f"The next token after '{visible(self.read)}' ({self.position}), {self.edited}: '{visible(self.token)}' "
-            f"goes from {self.before_text} to {self.after_text}; the model {turn}; KL divergence {self.bits_text}."
-        )
+        what = "class of the text" if self.of_text else f"next token after '{visible(self.read)}' ({self.position})"
+        goes = f"'{visible(self.token)}' goes from {self.before_text} to {self.after_text}"
+        return f"The {what}, {self.edited}: {goes}; the model {turn}; KL divergence {self.bits_text}."
 
 
 def prediction_change(
-    effect: Effect, read: str, position: int, edited: str, token: int, tokenizer: Tokenizer
+    effect: Effect, read: str, position: int, edited: str, token: int, answers: Answers
 ) -> PredictionChange:
-    """The change of one token's probability; `read` is the token at `position`."""
-    names = tokenizer.tokens([token, int(effect.before.argmax()), int(effect.after.argmax())])
+    """The change of one token's probability, or of one class's; `read` is the token at `position`."""
+    names = answers.tokens([token, int(effect.before.argmax()), int(effect.after.argmax())])
     before, after = (float(probability[token]) for probability in (effect.before, effect.after))
     losses = (effect.losses_before, effect.losses_after)
     loss_before, loss_after = (float(loss.mean()) if len(loss) else None for loss in losses)
     return PredictionChange(
-        read, position, edited, names[0], before, after, names[1], names[2], effect.bits, loss_before, loss_after
+        read,
+        position,
+        edited,
+        names[0],
+        before,
+        after,
+        names[1],
+        names[2],
+        effect.bits,
+        loss_before,
+        loss_after,
+        isinstance(answers, Classes),
     )
 
 
@@ -127,11 +139,11 @@ class DifferenceChange(Finding):
         )
 
 
-def difference_change(effect: Effect, token: int, against: int, tokenizer: Tokenizer) -> DifferenceChange:
+def difference_change(effect: Effect, token: int, against: int, answers: Answers) -> DifferenceChange:
     """The difference of two logits before and after, from the probabilities: log p(token) - log p(against)."""
     logs = [np.log(np.maximum(p[[token, against]], 1e-30)) for p in (effect.before, effect.after)]
     before, after = (float(log[0] - log[1]) for log in logs)
-    name, other = tokenizer.tokens([token, against])
+    name, other = answers.tokens([token, against])
     return DifferenceChange(name, other, before, after)
 
 

@@ -3,9 +3,9 @@
 import pandas as pd
 
 from tfcore.charts.before_after import before_after
+from tfcore.measures.answers import Answers, Classes
 from tfcore.measures.interventions import Effect, compared_tokens
 from tfcore.measures.token_text import tick_labels
-from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.inside.changes import difference_change, prediction_change
 from tfcore.views.view import View
 
@@ -15,31 +15,33 @@ SHOWN = 6  # tokens most probable before, and as many after
 
 def next_token(
     effect: Effect,
-    tokenizer: Tokenizer,
+    answers: Answers,
     read: str,
     position: int,
     names: tuple[str, str],
     token: int,
     against: int | None = None,
 ) -> View:
-    """The probabilities of the next token before and after an edit.
+    """The probabilities of the next token, or of the classes of a text, before and after an edit.
 
     Args:
+        answers: of the model, see answers_of.
         read, position: the token after which is predicted.
         names: of the two runs, as in ("whole model", "without block 2").
         token: the one the numbers are about.
         against: one whose logit is compared with that of `token`.
     """
-    change = prediction_change(effect, read, position, names[1], token, tokenizer)
-    lead = () if against is None else (difference_change(effect, token, against, tokenizer),)
+    change = prediction_change(effect, read, position, names[1], token, answers)
+    lead = () if against is None else (difference_change(effect, token, against, answers),)
     ids = compared_tokens(effect, token, SHOWN)
     ids += [against] if against is not None and against not in ids else []
-    pieces, before, after = tokenizer.tokens(ids), effect.before[ids], effect.after[ids]
+    pieces, before, after = answers.tokens(ids), effect.before[ids], effect.after[ids]
+    what = "class" if isinstance(answers, Classes) else "token"
     return View(
         key="prediction",
-        title="The next token",
+        title="The class" if what == "class" else "The next token",
         result=effect,
         chart=before_after(tick_labels(pieces), before.tolist(), after.tolist(), names),
         findings=(change, *lead),
-        table=lambda: pd.DataFrame({"token": pieces, names[0]: before, names[1]: after}),
+        table=lambda: pd.DataFrame({what: pieces, names[0]: before, names[1]: after}),
     )

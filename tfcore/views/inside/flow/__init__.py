@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from tfcore.generation.sampling import Sampling
+from tfcore.measures.answers import answers_of
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.lenses import check_model
-from tfcore.measures.one_text import piece_of
 from tfcore.measures.token_text import in_words, tick_labels, visible
 from tfcore.model import Transformer
 from tfcore.views.beside import counterpart, names_of
@@ -130,17 +130,17 @@ def story_of(
     reading: Reading, choice: int | None, threshold: float, heads: str, toward: tuple[int, ...] = ()
 ) -> say.Story:
     """A sentence on where the state at a token, or a logit, came from; arguments as of `routes`."""
-    model, tokenizer = opened(reading.model)
+    model, answers = network(reading), answers_of(*opened(reading.model))
     guesses = guesses_of(reading, choice, heads)
     first = guesses.ranked(1)
     passage = passage_of(reading, choice)
     return say.story(
         flow_of(reading, choice, threshold, heads, toward),
         passage.tokens,
-        tokenizer.tokens(first)[0] if first else None,
+        answers.tokens(first)[0] if first else None,
         float(guesses.final.max()) if first else 0.0,
         factors_of(model, heads),
-        tokenizer.tokens(toward),
+        answers.tokens(toward),
         is_last=model.config.architecture != "decoder" or passage.target == len(passage.tokens) - 1,
     )
 
@@ -191,7 +191,7 @@ def river(
         zoom: the layer that is drawn over the whole width, or it and the head whose attention is; none: the river.
         so_far: the effects of the heads; None: they are measured, which takes a while in a large model.
     """
-    (model, tokenizer), passage = opened(reading.model), passage_of(reading, choice)
+    model, answers, passage = network(reading), answers_of(*opened(reading.model)), passage_of(reading, choice)
     flow, guesses = flow_of(reading, choice, threshold, heads, toward), guesses_of(reading, choice, heads)
     n_layers = len(flow.layers)
     wide = layers or flow_columns.strongest_layers(flow, ALL_OPEN if n_layers <= ALL_OPEN else OPEN)
@@ -205,10 +205,10 @@ def river(
         effects,
         measure_heads.head_kinds(reading.model),
         factors_of(model, heads),
-        [None if one is None else (in_words(piece_of(tokenizer, one)), probability) for one, probability in best],
+        [None if one is None else (in_words(*answers.tokens([one])), probability) for one, probability in best],
         _mouth(reading, choice, heads, explained, sampling),
-        measure=say.explained_as(model, passage, tokenizer, explained),
-        whole=say.whole_of(tokenizer.tokens(toward)),
+        measure=say.explained_as(model, passage, answers, explained),
+        whole=say.whole_of(answers.tokens(toward)),
         zoom=zoom,
         weights=weights_of(reading, choice, heads, *zoom) if len(zoom) > 1 else None,
     )
@@ -253,13 +253,13 @@ def following(reading: Reading, choice: int | None, heads: str) -> list[int]:
 def _mouth(
     reading: Reading, choice: int | None, heads: str, explained: Quantity | None, sampling: Sampling | None
 ) -> Mouth:
-    tokenizer, next_tokens = opened(reading.model)[1], following(reading, choice, heads)
+    answers, next_tokens = answers_of(*opened(reading.model)), following(reading, choice, heads)
     guesses, before = guesses_of(reading, choice, heads), guesses_of(reading, choice, "").final
     chances = guesses.final if sampling is None else measure_routes.sampled(guesses, sampling)
     drawing = "" if sampling is None else say.how_drawn(sampling)
     token = None if explained is None or explained.kind == "text" else explained.token
     against = explained.against if explained is not None and explained.kind == "difference" else None
-    pieces = tokenizer.tokens(next_tokens)
+    pieces = answers.tokens(next_tokens)
     return Mouth(
         following=[(in_words(piece), float(chances[i])) for i, piece in zip(next_tokens, pieces, strict=True)],
         former=[float(before[i]) for i in next_tokens] if heads or drawing else None,

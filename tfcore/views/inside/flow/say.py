@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfcore.generation.sampling import Sampling
+from tfcore.measures.answers import Answers
 from tfcore.measures.effect_metric import Quantity, quantity_name
 from tfcore.measures.token_text import visible
 from tfcore.model import Transformer
-from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.inside.flow.measure.heads import Matrix
 from tfcore.views.inside.flow.measure.passages import Passage
@@ -146,11 +146,13 @@ def story(
 SMALL = 0.01  # nats or logits, below which no head is named for its effect
 
 
-def explained_as(model: Transformer, passage: Passage, tokenizer: Tokenizer, quantity: Quantity | None) -> str:
+def explained_as(model: Transformer, passage: Passage, answers: Answers, quantity: Quantity | None) -> str:
     """The quantity that is explained, in words; without one (no language head) how near the state is to what it is."""
     if quantity is None:
         return f"the cosine of the state at '{visible(passage.tokens[passage.target])}' to what it is now"
-    name = quantity_name(quantity, tokenizer)
+    name = quantity_name(quantity, answers)
+    if model.config.classes is not None and model.config.classes.place == "each":
+        return f"{name} at place {passage.target}"
     match model.config.architecture:
         case "encoder":
             return name.replace("after the last token", f"at place {passage.target}")

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from tfcore.charts.part_by_token import part_by_token
+from tfcore.measures.answers import answers_of
 from tfcore.measures.effect_metric import Quantity, quantity_name
 from tfcore.measures.one_text import UsedTokens, last_tokens
 from tfcore.measures.token_text import tick_labels
@@ -96,7 +97,7 @@ def coloured_text(
             height=230,
         ),
         min_width=_wide(read),
-        findings=(say.colours(quantity_name(quantity, opened(reading.model)[1])), *said),
+        findings=(say.colours(quantity_name(quantity, answers_of(*opened(reading.model)))), *said),
         described=said[0],
         table=lambda: _table(attribution, read),
         formula=(

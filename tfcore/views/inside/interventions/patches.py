@@ -9,6 +9,7 @@ from torch import Tensor
 
 from tfcore.charts.part_by_token import part_by_token
 from tfcore.inspection.edits import Edit
+from tfcore.measures.answers import answers_of
 from tfcore.measures.interventions import Effect, continue_text, effect
 from tfcore.measures.one_text import last_tokens, pieces_of
 from tfcore.measures.token_text import tick_labels
@@ -52,8 +53,8 @@ def _edit(reading: Reading, source: str, answers: Answers, name: str, position: 
 
 def _effect(reading: Reading, source: str, answers: Answers, name: str, position: int) -> Effect:
     """The effect of one patch on the prediction at the end."""
-    ids = compared(reading, source, answers).target
-    return effect(opened(reading.model)[0], ids, [_edit(reading, source, answers, name, position)], len(ids) - 1)
+    model, ids = opened(reading.model)[0], compared(reading, source, answers).target
+    return effect(model, ids, [_edit(reading, source, answers, name, position)], model.config.read_at)
 
 
 def _continued(reading: Reading, source: str, answers: Answers, name: str, position: int) -> list[int]:
@@ -102,7 +103,7 @@ def patched(
     tokens, others = pieces_of(tokenizer, both.target), pieces_of(tokenizer, both.source)
     pairs = zip(tick_labels(others, 10), tick_labels(tokens, 10), strict=True)
     labels = [f"{theirs}→{own}" if i in both.differing else own for i, (theirs, own) in enumerate(pairs)]
-    said = say.patched_shares(both, shares, titles, tokenizer)
+    said = say.patched_shares(both, shares, titles, tokens, answers_of(model, tokenizer))
     also: tuple[Finding, ...] = (say.estimates_until(columns[-1].start if columns else None),)
     if len(columns) == patching.groups(model.config, both):
         exact = patching.all_shares(columns, len(both.target))
@@ -152,7 +153,7 @@ def patched_next(reading: Reading, source: str, kind: Kind, row: int, position: 
     tokens, (token, against) = pieces_of(tokenizer, both.target), both.answers
     return effects.next_token(
         effect_of(reading, source, answers, name, position),
-        tokenizer,
+        answers_of(model, tokenizer),
         tokens[-1],
         len(tokens) - 1,
         ("this text", say.patched_words(name, kind, tokens[position], position)),

@@ -7,12 +7,11 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from tfcore.measures import knock_outs
+from tfcore.measures.answers import Answers
 from tfcore.measures.interventions import Part, part_title
 from tfcore.measures.knock_outs import SMALL
-from tfcore.measures.one_text import pieces_of
 from tfcore.measures.statistics import correlation, rank_correlation
 from tfcore.measures.token_text import visible
-from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.finding import Statement, state
 from tfcore.views.inside.interventions.measure import input_attribution
 from tfcore.views.inside.interventions.measure.input_attribution import InputAttribution
@@ -122,15 +121,16 @@ def patched_words(name: str, kind: Kind, token: str, position: int) -> str:
 
 
 def patched_shares(
-    both: PromptPair, shares: Float[ndarray, "row seq"], rows: Sequence[str], tokenizer: Tokenizer
+    both: PromptPair, shares: Float[ndarray, "row seq"], rows: Sequence[str], tokens: Sequence[str], answers: Answers
 ) -> Statement:
     """State the quantity on both texts, and the largest share of each of the PEAKS rows where that is largest.
 
     Args:
         rows: titles of the patched activations.
+        tokens: of the text, as pieces of it.
+        answers: of the model, see answers_of.
     """
-    other, own = tokenizer.tokens(both.answers)
-    tokens = pieces_of(tokenizer, both.target)
+    other, own = answers.tokens(both.answers)
     known = np.nan_to_num(shares, nan=-np.inf)
     tops, places = known.max(1), known.argmax(1).tolist()
     kept = sorted(np.argsort(-tops, kind="stable")[:PEAKS].tolist())

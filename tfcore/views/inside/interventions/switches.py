@@ -11,6 +11,7 @@ from numpy import ndarray
 from tfcore.charts.boards import board, board_height
 from tfcore.inspection.edits import Edit
 from tfcore.measures import attribution_patching, knock_outs
+from tfcore.measures.answers import answers_of
 from tfcore.measures.effect_metric import Quantity, quantity_name
 from tfcore.measures.interventions import (
     ABLATIONS,
@@ -133,7 +134,7 @@ def switched(
     values, missing = knock_outs.merged(estimate, exact)
     end = scale_end(values, [[part_title(part) for part in layer] for layer in every], least=0.5)
     start = f"{ABLATIONS[action].capitalize()} of each part alone"
-    of = quantity_name(quantity, tokenizer)
+    of = quantity_name(quantity, answers_of(model, tokenizer))
     return View(
         key="board",
         title="The board",
@@ -216,15 +217,15 @@ def edited(reading: Reading, changes: Changes, token: int | None = None, against
     Args:
         reading: the last TOKENS tokens of a text.
         changes: the edit.
-        token: the one the numbers are about, by its id; None for the most probable in the whole model.
+        token: the one the numbers are about, or the class, by its id; None for the most probable in the whole model.
         against: one whose logit is compared with its.
     """
     model, tokenizer = opened(reading.model)
     ids = _ids(reading)
-    effect = effect_between(model, run_of(reading, None), run_of(reading, changes), -1)
+    effect = effect_between(model, run_of(reading, None), run_of(reading, changes), model.config.read_at)
     return effects.next_token(
         effect,
-        tokenizer,
+        answers_of(model, tokenizer),
         tokenizer.tokens(ids[-1:])[0],
         len(ids) - 1,
         ("whole model", changes.words(model)),

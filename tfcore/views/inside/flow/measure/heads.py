@@ -77,7 +77,7 @@ def measure_heads(
     nothing, n_heads = unmeasured(model), model.config.attention.n_heads
     values, exact = nothing.values, nothing.exact
     effects: Iterator[LayerEffects]
-    if quantity is not None and model.config.architecture == "decoder":
+    if quantity is not None and model.config.architecture == "decoder":  # which reads no token after the target
         ids = passage.ids if quantity.kind == "text" else passage.until
         if estimate:
             values = estimate_effects(model, ids, quantity, "zero")[:, :n_heads].astype(np.float32)
@@ -142,7 +142,7 @@ def direct_by_head(model: Transformer, passage: Passage, token: int, against: in
     """The direct share of each head in the logit of the token after the target, above that of another token or the mean
     of all logits; None where the stream is no plain sum (post-norm), and in a model that does not predict the next
     token."""
-    if model.config.norm.placement == "post" or model.config.architecture != "decoder":
+    if model.config.norm.placement == "post" or model.config.architecture != "decoder" or model.config.head != "lm":
         return None
     parts = stream_parts(model, passage.until, passage.target)
     return contributions(model, parts, token, "mean" if against is None else against).heads

@@ -123,12 +123,18 @@ def of_ids(ids: Sequence[int], target: int, written: Sequence[int] = ()) -> Pass
 def read_passage(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, choice: int | None = None) -> Passage:
     """The last tokens of a text, and the token to explain: of a decoder any, at first the last, which predicts the next
     one; of an encoder any, at first a masked one; of an encoder-decoder, which reads the first tokens, the one that
-    predicts a token of its translation.
+    predicts a token of its translation; of a model that tells classes of texts apart the one at which it reads them.
 
     Args:
         limit: tokens in all.
         choice: of those that can be explained; None, or one that is not there, means the usual one.
     """
+    classes = model.config.classes
+    if classes is not None and classes.place != "each":
+        read = last_tokens(model, tokenizer, text, limit)
+        target = model.config.read_at % max(1, len(read.ids))
+        at = tuple(read.tokens[target : target + 1])
+        return Passage(tuple(read.ids), (), tuple(read.tokens), target, read.total, at)
     match model.config.architecture:
         case "decoder":
             read = last_tokens(model, tokenizer, text, limit)
@@ -142,7 +148,7 @@ def read_passage(model: Transformer, tokenizer: Tokenizer, text: str, limit: int
 
 
 def _encoder_passage(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, choice: int | None) -> Passage:
-    blank = mask_of(tokenizer, model.config.vocab_size)
+    blank = mask_of(tokenizer, model.config.vocab_size) if model.config.classes is None else None
     if isinstance(tokenizer, BPETokenizer):
         ids, begins = with_blanks(tokenizer, text, BLANK) if blank is not None else tokenizer.encode(text), 1
         ends = 0

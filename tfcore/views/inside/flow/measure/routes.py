@@ -164,9 +164,9 @@ class LayerGuesses:
 
     Args:
         best: id of the most probable token, read from the stream after each layer; None in the middle of a block, in
-            the encoder of an encoder-decoder, and where a model has no language head.
+            the encoder of an encoder-decoder, and where a model has no head.
         probability: of it, or 0.
-        final: probability of every token, after the last layer; of none without a language head.
+        final: probability of every token, or of every class, after the last layer; of none without a head.
     """
 
     best: tuple[int | None, ...]

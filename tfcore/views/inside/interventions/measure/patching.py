@@ -83,7 +83,7 @@ def patched_names(config: ModelConfig, kind: Kind) -> tuple[str, ...]:
     """The activations that are patched: the stream before every block and after the last one, or the output of every
     attention or feed-forward layer."""
     if kind == "residual":
-        return tuple(f"blocks.{i}.resid_pre" for i in range(config.decoder_layers)) + stages(config)[-1:]
+        return tuple(f"blocks.{i}.resid_pre" for i in range(config.n_layers)) + stages(config)[-1:]
     end = "attn_out" if kind == "attention" else "mlp_out"
     return tuple(name for name in known_names(config) if name.endswith(end))
 
@@ -114,25 +114,25 @@ def patch_each(model: Transformer, both: PromptPair, kind: Kind) -> Iterator[Pat
     the log-probability of one): 0 is the target's own answer, 1 the source's (arXiv:2309.16042, section 2). As
     get_act_patch_* of TransformerLens, with the source as its clean run and the target as the corrupted one.
 
-    Equal to a full run for each patch. A patch changes neither layers below it nor tokens before it, so those are run
-    once; before the first token that differs there is nothing to patch, and the share is 0. The last positions come
-    first.
+    Equal to a full run for each patch. A patch changes neither layers below it nor, in a decoder, tokens before it, so
+    those are run once; before the first token that differs a decoder has nothing to patch, and the share is 0. The last
+    positions come first.
     """
     names = patched_names(model.config, kind)
     states = model.activations(one_text(model, both.source), names)
-    run = _alone if rows_compete(model.config) else _together
+    run = _alone if _runs_alone(model.config) else _together
     source, target = both.difference
     for start, differences in run(model, both, states):
         shares = (differences - target) / (source - target)
         yield PatchedColumns(start, shares.float().cpu().numpy())
-    if first := both.differing[0]:
+    if first := _first(model.config, both):
         yield PatchedColumns(0, np.zeros((len(names), first), dtype=np.float32))
 
 
 def _alone(model: Transformer, both: PromptPair, states: dict[str, Tensor]) -> Iterator[tuple[int, Tensor]]:
     """The quantity with each patch, (first position, (row, position)); each in a run of its own."""
     run = plain_run(model, both.target)
-    for at, _ in reversed(list(_groups(both, alone=True))):
+    for at, _ in reversed(list(_groups(model.config, both))):
         values = []
         for name, value in states.items():
             layer = layer_of(name)
@@ -146,7 +146,7 @@ def _together(model: Transformer, both: PromptPair, states: dict[str, Tensor]) -
     run = plain_run(model, both.target)
     streams = [*run.streams, model.resume(run.streams[-1], len(run.streams) - 1, until=len(run.streams))]
     patched = [_patched_stream(model, run, name, value) for name, value in states.items()]
-    positions = list(_groups(both, alone=False))
+    positions = list(_groups(model.config, both))
     layers = BATCH // TOGETHER
     cache = prefix_cache(model, both.target, positions[-1][0], min(layers, len(patched)) * TOGETHER)
     for start, stop in reversed(positions):
@@ -188,13 +188,23 @@ def _swapped(
 
 def groups(config: ModelConfig, both: PromptPair) -> int:
     """How many results `patch_each` has."""
-    return len(list(_groups(both, rows_compete(config)))) + (both.differing[0] > 0)
+    return len(list(_groups(config, both))) + (_first(config, both) > 0)
 
 
-def _groups(both: PromptPair, alone: bool) -> Iterator[tuple[int, int]]:
-    """Positions from the first that differs to the last, in groups: (first, one past the last)."""
-    n, size = len(both.target), 1 if alone else TOGETHER
-    for start in range(both.differing[0], n, size):
+def _runs_alone(config: ModelConfig) -> bool:
+    """Whether each patch needs a run of its own: what a patch changes, all tokens of an encoder see."""
+    return rows_compete(config) or config.architecture == "encoder"
+
+
+def _first(config: ModelConfig, both: PromptPair) -> int:
+    """The first position with something to patch: in a decoder the first token that differs."""
+    return 0 if config.architecture == "encoder" else both.differing[0]
+
+
+def _groups(config: ModelConfig, both: PromptPair) -> Iterator[tuple[int, int]]:
+    """Positions from the first with something to patch to the last, in groups: (first, one past the last)."""
+    n, size = len(both.target), 1 if _runs_alone(config) else TOGETHER
+    for start in range(_first(config, both), n, size):
         yield start, min(start + size, n)
 
 
