@@ -60,15 +60,15 @@ def faults(test: AppTest, file: str) -> list[str]:
 def in_sight(test: AppTest) -> dict[str, list[str]]:
     """Names of the controls that need no click to be seen, by the heading that they stand under.
 
-    The model and the sections of a page belong to the text that is read, and are not counted; a row of switches or
-    sliders that differ by their number ("Score x1", "Score x2") is one control.
+    The model, the one beside it and the sections of a page belong to the text that is read, and are not counted; a row
+    of switches or sliders that differ by their number ("Score x1", "Score x2") is one control.
     """
     parts: dict[str, list[str]] = {"": []}
     for node, folded in _leaves(test.main):
         kind = getattr(node, "type", "")
         if kind in ("header", "subheader"):
             parts.setdefault(node.value, [])
-        elif kind in SETTINGS and not folded and node.key != "model" and not _nameless(node):
+        elif kind in SETTINGS and not folded and node.key not in ("model", "model2") and not _nameless(node):
             last, name = parts[list(parts)[-1]], node.label.rstrip("0123456789") or node.key
             last += [name] if name not in last else []
     return parts

@@ -19,6 +19,7 @@ import traceback
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ import numpy as np
 import torch
 
 from tests.pages.short import SHORT
+from tfcore.views import sources
+from tfcore.views.kept import SHELF
 from tfcore.views.view import Scene, View
 
 MODEL = re.compile(r'^model_name = "stories"', re.MULTILINE)
@@ -95,11 +98,15 @@ def both(file: str, device: str, model: str | None) -> tuple[str, bool]:
 
 
 def ran(source: str, device: str) -> Ran:
-    """The program, run on a device in a folder of its own."""
+    """The program, run on a device in a folder of its own, with models and results of its own: those that are kept are
+    on the device of the run before."""
     names: dict[str, Any] = {"__name__": "__main__", "__package__": ""}
     began = time.perf_counter()
     with ExitStack() as stack:
         stack.enter_context(patch.dict(os.environ, TFCORE_DEVICE=device))
+        stack.enter_context(patch.object(sources, "_opener", [lru_cache(maxsize=2)(sources._load)]))
+        SHELF.clear()
+        stack.callback(SHELF.clear)
         stack.enter_context(contextlib.chdir(stack.enter_context(tempfile.TemporaryDirectory())))
         stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
         try:

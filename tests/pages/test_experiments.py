@@ -176,11 +176,15 @@ def test_programs_come_to_the_same_numbers_on_another_device(written):
     """Where no tensor of the CPU may meet those of the model; the programs of the visits above."""
     if not written:
         pytest.skip("no page was visited before")
+    failed = {}
     for name, parts in written.items():
         plain, other = (ran(programs.script(parts), device) for device in ("cpu", DEVICE.type))
-        assert (plain.problem, other.problem) == ("", ""), name
+        if problem := plain.problem or other.problem:
+            failed[name] = problem
         # a key or a value of 2 bits may be rounded the other way: an attention map moved by 0.025
-        assert parts.name in NOT_REPEATABLE or apart(plain.numbers, other.numbers) < 0.1, name
+        elif parts.name not in NOT_REPEATABLE and apart(plain.numbers, other.numbers) >= 0.1:
+            failed[name] = "other numbers"
+    assert failed == {}
 
 
 def check_notebook(parts: programs.Program) -> None:

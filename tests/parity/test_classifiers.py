@@ -6,7 +6,20 @@ import pytest
 import transformers as hf
 
 from tests.nightly import often_named
-from tests.parity.checkpoints import DISTIL, GEMMA, GPT2, GROUPED, MODERN, NEOX, OSS, PHI, ROBERTA, SHAPE, written
+from tests.parity.checkpoints import (
+    DECODERS,
+    DISTIL,
+    GEMMA,
+    GPT2,
+    GROUPED,
+    MODERN,
+    NEOX,
+    OSS,
+    PHI,
+    ROBERTA,
+    SHAPE,
+    written,
+)
 from tests.parity.comparing import TOLERANCE
 from tests.small import difference, ids
 from tfcore import load
@@ -45,6 +58,10 @@ CASES = {
     "phi3, texts": (hf.Phi3ForSequenceClassification, PHI, "last"),
     "gpt-oss, tokens": (hf.GptOssForTokenClassification, OSS | THREE, "each"),
     "olmo2, texts": (hf.Olmo2ForSequenceClassification, GROUPED | {"head_dim": 4}, "last"),
+    "opt, texts": (hf.OPTForSequenceClassification, DECODERS["opt"][1], "last"),
+    "bloom, tokens": (hf.BloomForTokenClassification, DECODERS["bloom"][1], "each"),
+    "falcon, texts": (hf.FalconForSequenceClassification, DECODERS["falcon"][1] | THREE, "last"),
+    "starcoder2, tokens": (hf.Starcoder2ForTokenClassification, DECODERS["starcoder2"][1], "each"),
     "smollm3, texts": (
         hf.SmolLM3ForSequenceClassification,
         GROUPED | {"num_hidden_layers": 3, "pad_token_id": 0},

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 
+@runtime_checkable
 class Answers(Protocol):
     """Names of what scores are of."""
 

@@ -29,7 +29,8 @@ def counterfactual(model: Transformer, tokenizer: Tokenizer, text: str, limit: i
         None where no word has such a replacement.
     """
     read = last_tokens(model, tokenizer, text, limit)
-    places = [i for i in range(1, len(read.ids)) if _is_word(read.tokens[i])]
+    spaced = any(piece[:1] == " " for piece in read.tokens)  # else a word has no space, and parts of words have marks
+    places = [i for i in range(1, len(read.ids)) if _is_word(read.tokens[i], spaced)]
     if not places:
         return None
     tells_classes = model.config.classes is not None
@@ -37,7 +38,7 @@ def counterfactual(model: Transformer, tokenizer: Tokenizer, text: str, limit: i
     found: list[tuple[float, list[int]]] = []
     for place, others in zip(places, _used_alike(model, [read.ids[i] for i in places]).tolist(), strict=True):
         for rank, (token, piece) in enumerate(zip(others, tokenizer.tokens(others), strict=True)):
-            if _can_replace(read.tokens[place], piece):
+            if _can_replace(read.tokens[place], piece, spaced):
                 changed = [*read.ids[:place], token, *read.ids[place + 1 :]]
                 found.append((-float(rank) if tells_classes else float(log_p[place - 1, token]), changed))
     before, behind = ends(tokenizer)  # which the tokenizer puts there again
@@ -62,13 +63,14 @@ def _used_alike(model: Transformer, ids: list[int]) -> Tensor:
     return (table[ids] @ table.T).topk(min(ALIKE + 1, len(table))).indices
 
 
-def _is_word(piece: str) -> bool:
+def _is_word(piece: str, spaced: bool) -> bool:
     word = piece.strip()
-    return piece[:1] == " " and word.isalpha() and len(word) >= LETTERS
+    return (piece[:1] == " ") == spaced and word.isalpha() and len(word) >= LETTERS
 
 
-def _can_replace(own: str, other: str) -> bool:
+def _can_replace(own: str, other: str, spaced: bool) -> bool:
     """Whether another token is another word, not a form of the same, with a capital where that has one."""
-    if not _is_word(other) or own[1].isupper() != other[1].isupper():
+    word, instead = own.strip(), other.strip()
+    if not _is_word(other, spaced) or word[0].isupper() != instead[0].isupper():
         return False
-    return own[1 : 1 + LETTERS].casefold() != other[1 : 1 + LETTERS].casefold()
+    return word[:LETTERS].casefold() != instead[:LETTERS].casefold()

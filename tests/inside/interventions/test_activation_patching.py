@@ -189,11 +189,8 @@ def test_a_patch_is_measured_on_the_log_probability_of_one_token():
     now = chance(TEXT, Edit.replace("blocks.1.resid_pre", value[0, at], positions=[at]))
     found = shares_of(model, both, "residual")
     assert found[1, at] == pytest.approx((now - target) / (source - target), abs=1e-3)
-    said = str(
-        patched_shares(
-            both, found, [str(row) for row in range(len(found))], NamedTokenizer([f"x{i}" for i in range(64)])
-        )
-    )
+    names = NamedTokenizer([f"x{i}" for i in range(64)])
+    said = str(patched_shares(both, found, [str(row) for row in range(len(found))], names.tokens(both.target), names))
     assert said.startswith("0: as in this text, 1: as in the source text, by the log-probability of 'x7', which goes ")
 
 
@@ -222,18 +219,19 @@ def test_where_patching_the_last_position_brings_most():
 def test_the_peak_of_each_row_is_that_of_a_loop():
     shares = np.random.default_rng(2).normal(size=(3, 4))
     both = PromptPair((0, 1, 2, 3), (0, 1, 2, 4), (5, 6), (2.5, -1.25), (3,))
-    found = patched_shares(both, shares, ["x", "y", "z"], NamedTokenizer(list("abcdefgh"))).values
+    letters = NamedTokenizer(list("abcdefgh"))
+    found = patched_shares(both, shares, ["x", "y", "z"], letters.tokens(both.target), letters).values
     for name, row, peak in zip("xyz", shares.tolist(), found["peaks"].split("; "), strict=True):
         share, at = max((value, i) for i, value in enumerate(row))
         assert peak == f"{name}: {share:.2f} at '{'abce'[at]}' ({at})"
     assert (found["other"], found["own"]) == ("f", "g")
     tops = np.array([3.0, 1.0, 7.0, 5.0, 2.0, 9.0, 4.0])
-    said = patched_shares(both, np.outer(tops, [0, 0, 1, 0]), list("tuvwxyz"), NamedTokenizer(list("abcdefgh")))
+    said = patched_shares(both, np.outer(tops, [0, 0, 1, 0]), list("tuvwxyz"), letters.tokens(both.target), letters)
     rows = [peak[0] for peak in said.values["peaks"].split("; ")]
     assert rows == ["t", "v", "w", "y", "z"], "the five largest, in their order"
     shares[:] = 0
     shares[0, 3], shares[1, 0], shares[2, 1] = 1, 0.5, 0.25
-    assert str(patched_shares(both, shares, ["x", "y", "z"], NamedTokenizer(list("abcdefgh")))) == (
+    assert str(patched_shares(both, shares, ["x", "y", "z"], letters.tokens(both.target), letters)) == (
         "0: this text's own prediction ('g'), 1: the source text's ('f'), measured by their logit difference, which "
         "goes from -1.25 to 2.50. Largest in a row: x: 1.00 at 'e' (3); y: 0.50 at 'a' (0); z: 0.25 at 'b' (1)."
     )

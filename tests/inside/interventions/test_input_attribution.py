@@ -85,7 +85,11 @@ def test_gradient_times_input_is_the_slope_by_finite_differences(quantity):
         assert found.gradient[i] == pytest.approx(float(up - down) / 2e-4, abs=1e-3)
 
 
-@pytest.mark.parametrize("kind", often(small.WIRINGS, ["like GPT-2"]))
+# along the way between the texts a router may choose other experts, and the quantity jumps
+SMOOTH = [kind for kind, values in small.WIRINGS.items() if "experts" not in values]
+
+
+@pytest.mark.parametrize("kind", often(SMOOTH, ["like GPT-2"]))
 def test_integrated_gradients_sum_to_the_difference_of_the_two_texts(kind):
     """Completeness (arXiv:1703.01365, proposition 1), to within what a sum of many points leaves."""
     model = small.model(**{"init_std": 0.1, **small.WIRINGS[kind]})

@@ -123,12 +123,25 @@ _TRUNKS = {
     "olmo2": "Olmo2",
     "olmo3": "Olmo3",
     "smollm3": "SmolLM3",
+    "starcoder2": "Starcoder2",
+    "stablelm": "StableLm",
+    "exaone4": "Exaone4",
+    "ministral": "Ministral",
+    "opt": "OPT",
+}
+_OLDER = {  # whose head for each token is called otherwise
+    "gpt2": "GPT2",
+    "gpt_neox": "GPTNeoX",
+    "gpt_neo": "GPTNeo",
+    "gpt_bigcode": "GPTBigCode",
+    "bloom": "Bloom",
+    "mpt": "Mpt",
+    "falcon": "Falcon",
 }
 # model_type -> what the names of its classes begin with, the head for a text, and that for each token
 HEADS: dict[str, tuple[str, ClassHeadNames, ClassHeadNames]] = {
     **{model_type: (trunk, _LAST, _SCORE_EACH) for model_type, trunk in _TRUNKS.items()},
-    "gpt2": ("GPT2", _LAST, _EACH),
-    "gpt_neox": ("GPTNeoX", _LAST, _EACH),
+    **{model_type: (trunk, _LAST, _EACH) for model_type, trunk in _OLDER.items()},
     "bert": ("Bert", _BERT, _EACH),
     "distilbert": ("DistilBert", _DISTIL, _EACH),
     "roberta": ("Roberta", _ROBERTA, _EACH),
