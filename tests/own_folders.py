@@ -100,6 +100,17 @@ FAMILIES = {
         byte_level,
     ),
     "bert": (hf.BertForMaskedLM, SHAPE | {"vocab_size": 120}, word_piece),
+    "feelings": (
+        hf.DistilBertForSequenceClassification,
+        {"vocab_size": 120, "dim": 24, "n_layers": 2, "n_heads": 6, "hidden_dim": 40, "max_position_embeddings": 48}
+        | {"id2label": {0: "sad", 1: "glad"}},
+        word_piece,
+    ),
+    "names": (
+        hf.LlamaForTokenClassification,
+        GROUPED | {"vocab_size": 400, "id2label": {0: "other", 1: "name", 2: "place"}},
+        pieces,
+    ),
     "roberta": (
         hf.RobertaForMaskedLM,
         SHAPE | {"vocab_size": 330, "max_position_embeddings": 50},

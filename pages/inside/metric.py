@@ -158,6 +158,7 @@ def choose_kind(
         st.session_state["by"] = "prediction" if _is_reference(other) else "difference"
     if offered is not None and offered.of_classes:
         options = {kind: OF_CLASSES.get(words, words) for kind, words in options.items() if kind != "text"}
+        default = next((kind for kind in options if kind == "difference"), default)  # a sure class moves little itself
         return controls.segmented("Metric", "by", list(options), default, options, help=CLASS_HELP)
     return controls.segmented("Metric", "by", list(options), default, options, help=HELP)
 

@@ -11,24 +11,25 @@ ROW, FRAME = 28, 100  # pixels of a token, and of what is around all of them
 
 
 def before_after(
-    labels: Sequence[str], before: Sequence[float], after: Sequence[float], names: tuple[str, str]
+    labels: Sequence[str],
+    before: Sequence[float],
+    after: Sequence[float],
+    names: tuple[str, str],
+    what: str = "next token",
 ) -> go.Figure:
     """A bar per token, its probability with the edits, and behind it as an outline the one without them.
 
     Args:
         labels: of the tokens, safe for plotly, the most probable first.
         names: of the two in the legend.
+        what: the probabilities are of.
     """
     places = list(range(len(labels)))
     layout = theme.base_layout(
         FRAME + ROW * len(labels),
         barmode="overlay",
         xaxis=kit.axis(
-            "probability of the next token",
-            [0, 1 + LONG],
-            fixed=True,
-            tickformat=".0%",
-            tickvals=[0, 0.25, 0.5, 0.75, 1],
+            f"probability of the {what}", [0, 1 + LONG], fixed=True, tickformat=".0%", tickvals=[0, 0.25, 0.5, 0.75, 1]
         ),
         yaxis=kit.axis(
             None,

@@ -112,7 +112,7 @@ def picture(p: Panel, read: sources.Reading, source: str, both: PromptPair, answ
     first = last_layer if _reading.begins_with_strongest(network.config) else 3
     with more:
         row = controls.place("Row", "row", len(names), first)
-        position = controls.place("Position", "position", n, n - 1, of=both.target)
+        position = controls.place("Position", "position", n, network.config.read_at % n, of=both.target)
     click = partial(choose_cell, len(names), n)
 
     def draw(so_far: Sequence[PatchedColumns]) -> None:

@@ -22,6 +22,7 @@ READ = 400  # of what the model reads and writes
 CHIPS = 96  # tokens that are shown
 ONE_STACK: tuple[Architecture, ...] = ("decoder", "encoder")
 ROUTING = "experts/routing/page.py"  # for a mixture of experts alone
+INTERVENTIONS = "inside/interventions/page.py"
 # file of a page: (what one sees there, architectures it works on; none means all, what else goes into its address)
 PAGES: dict[str, tuple[str, tuple[Architecture, ...], dict[str, str]]] = {
     "start/walkthrough/page.py": ("step by step", ONE_STACK, {}),
@@ -40,9 +41,20 @@ PAGES: dict[str, tuple[str, tuple[Architecture, ...], dict[str, str]]] = {
     ROUTING: ("routing", ("decoder",), {}),
     "inside/induction/page.py": ("induction heads", ("decoder",), {}),
     "inside/stream/page.py": ("logit attribution", ("decoder",), {}),
-    "inside/interventions/page.py": ("ablation and patching", ("decoder",), {}),
+    "inside/flow/page.py": ("flow of information", (), {}),
+    INTERVENTIONS: ("ablation and patching", ("decoder",), {}),
 }
-SENTENCES = {"continuation": "Continuation:", "answer": "Output:", "blank": "Most likely at the masked position:"}
+# those about the next token
+OF_TOKENS = {
+    *("training/information/page.py", "inference/generation/page.py", "inference/kv_cache/page.py", ROUTING),
+    *("inside/induction/page.py", "inside/stream/page.py"),
+}
+SENTENCES = {
+    "continuation": "Continuation:",
+    "answer": "Output:",
+    "blank": "Most likely at the masked position:",
+    "class": "Class:",
+}
 
 
 def show_loaded(p: Panel, name: str) -> None:
@@ -104,7 +116,9 @@ def where_to(name: str, config: ModelConfig) -> None:
     st.markdown("**Look at it on**")
     with st.container(horizontal=True):
         for file, (label, kinds, more) in PAGES.items():
-            fits = file != ROUTING or config.experts is not None
+            fits = (file != ROUTING or config.experts is not None) and (config.scores_tokens or file not in OF_TOKENS)
+            if file == INTERVENTIONS and config.classes is not None:
+                fits, kinds = config.classes.place != "each", ()
             if fits and (not kinds or config.architecture in kinds):
                 links.to(file, {**more, "model": name}, label, ":material/arrow_outward:")
     st.caption(

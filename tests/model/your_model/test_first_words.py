@@ -1,5 +1,7 @@
 """First words: what each kind of model says is what it says when it is asked directly."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -9,6 +11,8 @@ from tfcore.config import ModelConfig
 from tfcore.generation.sampling import Sampling
 from tfcore.measures.masked_tokens import mask_of
 from tfcore.measures.one_text import is_finite
+from tfcore.model import Transformer
+from tfcore.part_configs import ClassesConfig
 from tfcore.views.model.your_model import say
 from tfcore.views.model.your_model.measure import FirstWords, RoundTrip, first_words, round_trip
 
@@ -113,3 +117,19 @@ def test_how_a_model_is_built_is_said_in_a_sentence():
         "1 layer of the decoder, 4 heads on 2 KV heads each, width 32, feed-forward layers of 64 (swiglu); positions: "
         "rope; rmsnorm, pre."
     )
+
+
+@pytest.mark.parametrize("place", ["first", "each"])
+def test_a_class_is_named(models, place):
+    model, tokenizer = models["bert"]
+    classes = ClassesConfig(labels=("no", "yes", "perhaps"), place=place)
+    model = Transformer(replace(model.config, head="classes", classes=classes, pooler=False)).eval()
+    found, ids = first_words(model, tokenizer, TEXT), tokenizer.encode(TEXT)
+    at = 0 if place == "first" else len(ids) - 2  # before [SEP]
+    p = model(torch.tensor([ids])).logits[0, at].softmax(-1)
+    assert (found.way, found.place, found.written) == ("class", at, classes.labels[int(p.argmax())])
+    assert found.probabilities == pytest.approx(sorted(p.tolist(), reverse=True), rel=1e-5)
+    said = str(say.first_token(found, 3))
+    whose = "the text" if place == "first" else f"'.' ({at})"
+    assert said.startswith(f"The likeliest classes of {whose}: first '{found.written}' with ")
+    assert said.endswith(", of 3.")

@@ -41,7 +41,9 @@ def next_token(
         key="prediction",
         title="The class" if what == "class" else "The next token",
         result=effect,
-        chart=before_after(tick_labels(pieces), before.tolist(), after.tolist(), names),
+        chart=before_after(
+            tick_labels(pieces), before.tolist(), after.tolist(), names, f"next {what}" if what == "token" else what
+        ),
         findings=(change, *lead),
         table=lambda: pd.DataFrame({what: pieces, names[0]: before, names[1]: after}),
     )

@@ -105,13 +105,15 @@ def first(model: Source, text: str) -> View:
     words = first_words_of(model, text)
     if words.way == "nothing":
         raise ValueError("this model has no language model head, or there is nothing to read")
+    config = opened(model)[0].config
+    what, count = ("token", config.vocab_size) if config.classes is None else ("class", len(config.classes.labels))
     return View(
         key="guesses",
         title="The first words",
         result=words,
         chart=guesses_figure(np.array(words.probabilities), tick_labels(words.best), height=210),
-        findings=(say.first_token(words, opened(model)[0].config.vocab_size),),
-        table=lambda: pd.DataFrame({"token": words.best, "probability": words.probabilities}),
+        findings=(say.first_token(words, count),),
+        table=lambda: pd.DataFrame({what: words.best, "probability": words.probabilities}),
     )
 
 

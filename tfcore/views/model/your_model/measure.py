@@ -13,9 +13,10 @@ from tfcore.device import device
 from tfcore.generation.generate import Reader, generate
 from tfcore.generation.sampling import Sampling
 from tfcore.loading.weights import free_memory
+from tfcore.measures.answers import Answers, answers_of
 from tfcore.measures.masked_tokens import mask_of
 from tfcore.measures.memory_use import memory
-from tfcore.measures.one_text import next_logits, one_text, shortened
+from tfcore.measures.one_text import ends, last_tokens, next_logits, one_text, shortened
 from tfcore.measures.parameter_count import parameters
 from tfcore.measures.precision import Dtype
 from tfcore.measures.text_loss import likeliest
@@ -23,7 +24,7 @@ from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer, unmarked
 
 BEST = 5
-Way = Literal["continuation", "blank", "answer", "nothing"]
+Way = Literal["continuation", "blank", "answer", "class", "nothing"]
 # name: preset
 KNOWN = {
     "BERT base": "bert_base",
@@ -119,12 +120,14 @@ class FirstWords:
     """The first words of a model after a text.
 
     Args:
-        way: a decoder's continuation, what an encoder puts into a blank, what an encoder-decoder answers; or nothing,
-            of a model without a head.
+        way: a decoder's continuation, what an encoder puts into a blank, what an encoder-decoder answers, the class of
+            the text or of one token; or nothing, of a model without a head.
         text: that was read; for an encoder the last word of it is the blank.
-        written: the text it generated, greedily; of an encoder the best guess.
-        best, probabilities: the likeliest tokens at the place in question, and how likely.
-        place: of the blank, or of the last token that was read.
+        written: the text it generated, greedily; of an encoder the best guess; of a head that tells classes apart the
+            likeliest class.
+        best, probabilities: the likeliest tokens at the place in question, or classes, and how likely.
+        place: of the blank, of the token whose class it is, or of the last token that was read.
+        token: the one whose class it is; None where it is that of the text.
     """
 
     way: Way
@@ -133,6 +136,7 @@ class FirstWords:
     best: tuple[str, ...] = ()
     probabilities: tuple[float, ...] = ()
     place: int = 0
+    token: str | None = None
 
 
 @torch.no_grad()
@@ -146,6 +150,8 @@ def first_words(model: Transformer, tokenizer: Tokenizer, text: str, new_tokens:
     ids = tokenizer.encode(text)
     if config.head == "none" or not ids:
         return FirstWords("nothing", text, "")
+    if config.classes is not None:
+        return _class(model, tokenizer, text)
     if config.architecture == "encoder":
         return _blank(model, tokenizer, text, ids)
     if config.architecture == "encoder-decoder":
@@ -159,6 +165,16 @@ def first_words(model: Transformer, tokenizer: Tokenizer, text: str, new_tokens:
     scores = next_logits(model, ids)
     ids_written = generate(model, ids, Sampling(temperature=0), max_new_tokens=new_tokens)
     return FirstWords("continuation", text, tokenizer.decode(ids_written), *_likeliest(tokenizer, scores), len(ids) - 1)
+
+
+def _class(model: Transformer, tokenizer: Tokenizer, text: str) -> FirstWords:
+    """The classes of a text, or of the last of its own tokens where each has one."""
+    read = last_tokens(model, tokenizer, text, model.config.max_seq_len)
+    of_each = model.config.classes is not None and model.config.classes.place == "each"
+    place = max(0, len(read.ids) - 1 - len(ends(tokenizer)[1])) if of_each else model.config.read_at % len(read.ids)
+    scores = model(one_text(model, read.ids)).logits[0, place]
+    best, probabilities = _likeliest(answers_of(model, tokenizer), scores)
+    return FirstWords("class", text, best[0], best, probabilities, place, read.tokens[place] if of_each else None)
 
 
 def _blank(model: Transformer, tokenizer: Tokenizer, text: str, ids: list[int]) -> FirstWords:
@@ -175,6 +191,6 @@ def _blank(model: Transformer, tokenizer: Tokenizer, text: str, ids: list[int]) 
     return FirstWords("blank", shown, best[0], best, probabilities, place)
 
 
-def _likeliest(tokenizer: Tokenizer, scores: Float[Tensor, " vocab"]) -> tuple[tuple[str, ...], tuple[float, ...]]:
+def _likeliest(answers: Answers, scores: Float[Tensor, " vocab"]) -> tuple[tuple[str, ...], tuple[float, ...]]:
     best = likeliest(scores, BEST)
-    return tuple(tokenizer.tokens(best.ids.tolist())), tuple(best.probabilities.tolist())
+    return tuple(answers.tokens(best.ids.tolist())), tuple(best.probabilities.tolist())

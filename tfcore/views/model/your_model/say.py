@@ -90,11 +90,20 @@ def round_trip(trip: RoundTrip) -> Statement:
 
 
 def first_token(words: FirstWords, vocab: int) -> Statement:
-    """The likeliest token at the place in question, of a model with a head.
+    """The likeliest token at the place in question, or the likeliest class, of a model with a head.
 
     Args:
-        vocab: tokens that it is chosen from.
+        vocab: tokens, or classes, that it is chosen from.
     """
+    if words.way == "class":
+        return state(
+            "first class",
+            "The likeliest classes of {what}: first '{label}' with {probability:.1%}, of {count:,}.",
+            what="the text" if words.token is None else f"'{visible(words.token)}' ({words.place})",
+            label=visible(words.best[0]),
+            probability=words.probabilities[0],
+            count=vocab,
+        )
     return state(
         "first token",
         "The likeliest tokens {where}: first '{token}' with {probability:.1%}, of {vocab:,}.",
