@@ -9,6 +9,7 @@ from tests.nightly import often_named
 from tests.parity.checkpoints import (
     DECODERS,
     DISTIL,
+    ENCODERS,
     GEMMA,
     GPT2,
     GROUPED,
@@ -38,6 +39,10 @@ CASES = {
     "roberta, tokens": (hf.RobertaForTokenClassification, ROBERTA, "each"),
     "xlm-roberta, texts": (hf.XLMRobertaForSequenceClassification, ROBERTA | THREE, "first"),
     "camembert, tokens": (hf.CamembertForTokenClassification, ROBERTA | THREE, "each"),
+    "electra, texts": (hf.ElectraForSequenceClassification, ENCODERS["electra"][1] | THREE, "first"),
+    "albert, texts": (hf.AlbertForSequenceClassification, ENCODERS["albert"][1] | THREE, "first"),
+    "albert, tokens": (hf.AlbertForTokenClassification, ENCODERS["albert"][1], "each"),
+    "mpnet, texts": (hf.MPNetForSequenceClassification, ENCODERS["mpnet"][1] | THREE, "first"),
     "modernbert, texts": (
         hf.ModernBertForSequenceClassification,
         MODERN | THREE | {"classifier_pooling": "cls", "classifier_bias": True, "norm_bias": True},
@@ -61,6 +66,9 @@ CASES = {
     "opt, texts": (hf.OPTForSequenceClassification, DECODERS["opt"][1], "last"),
     "bloom, tokens": (hf.BloomForTokenClassification, DECODERS["bloom"][1], "each"),
     "falcon, texts": (hf.FalconForSequenceClassification, DECODERS["falcon"][1] | THREE, "last"),
+    "phi, tokens": (hf.PhiForTokenClassification, DECODERS["phi"][1], "each"),
+    "gpt-j, texts": (hf.GPTJForSequenceClassification, DECODERS["gpt-j"][1] | THREE, "last"),
+    "nemotron, texts": (hf.NemotronForSequenceClassification, DECODERS["nemotron"][1], "last"),
     "starcoder2, tokens": (hf.Starcoder2ForTokenClassification, DECODERS["starcoder2"][1], "each"),
     "smollm3, texts": (
         hf.SmolLM3ForSequenceClassification,

@@ -14,6 +14,7 @@ from tfcore.measures.knock_outs import all_effects, knock_out_each
 from tfcore.part_configs import ClassesConfig
 from tfcore.tokenizers.tokenizer import NamedTokenizer
 from tfcore.views.inside import interventions as views
+from tfcore.views.inside.changes import PredictionChange
 from tfcore.views.inside.interventions.measure.input_attribution import attribute_by_steps
 from tfcore.views.inside.interventions.measure.patching import all_shares, groups, pair, patch_each, patched_names
 from tfcore.views.inside.interventions.switches import Changes
@@ -108,6 +109,7 @@ def test_views_name_the_classes(kind):
     )
     shown = views.edited(reading, Changes("0.0", "zero"))
     change = shown.findings[0]
+    assert isinstance(change, PredictionChange)
     assert (change.token, change.before) == (LABELS[best], pytest.approx(float(now[best]), abs=1e-5))
     assert change.sentence.startswith("The class of the text, head 0.0 zero-ablated: ")
     assert change.loss_before is None

@@ -106,6 +106,8 @@ _EACH, _SCORE_EACH = ClassHeadNames("each", "classifier"), ClassHeadNames("each"
 _BERT = ClassHeadNames("first", "classifier", dense="pooler.dense", activation="tanh")
 _DISTIL = ClassHeadNames("first", "classifier", dense="pre_classifier", activation="relu")
 _ROBERTA = ClassHeadNames("first", "classifier.out_proj", dense="classifier.dense", activation="tanh")
+_ELECTRA = ClassHeadNames("first", "classifier.out_proj", dense="classifier.dense", activation="gelu")
+_ALBERT = ClassHeadNames("first", "classifier", dense="pooler", activation="tanh")
 _MODERN = ClassHeadNames("first", "classifier", "head.dense", "head.norm", _modern, dense_bias="classifier_bias")
 _TRUNKS = {
     "llama": "Llama",
@@ -128,6 +130,13 @@ _TRUNKS = {
     "exaone4": "Exaone4",
     "ministral": "Ministral",
     "opt": "OPT",
+    "phi": "Phi",
+    "gptj": "GPTJ",
+    "olmo": "Olmo",
+    "nemotron": "Nemotron",
+    "glm": "Glm",
+    "glm4": "Glm4",
+    "helium": "Helium",
 }
 _OLDER = {  # whose head for each token is called otherwise
     "gpt2": "GPT2",
@@ -147,5 +156,8 @@ HEADS: dict[str, tuple[str, ClassHeadNames, ClassHeadNames]] = {
     "roberta": ("Roberta", _ROBERTA, _EACH),
     "xlm-roberta": ("XLMRoberta", _ROBERTA, _EACH),
     "camembert": ("Camembert", _ROBERTA, _EACH),
+    "electra": ("Electra", _ELECTRA, _EACH),
+    "albert": ("Albert", _ALBERT, _EACH),
+    "mpnet": ("MPNet", _ROBERTA, _EACH),
     "modernbert": ("ModernBert", _MODERN, replace(_MODERN, place="each")),
 }

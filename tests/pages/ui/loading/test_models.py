@@ -63,8 +63,9 @@ DENSE = (
     "smollm3",
     "falcon",
     "bloom",
+    "names",
 )
-ENCODERS = ("bert", "roberta", "albert", "mpnet", "modernbert")
+ENCODERS = ("bert", "feelings", "roberta", "albert", "mpnet", "modernbert")
 BOTH = ("t5", "umt5", "bart", "marian", "m2m100")
 MIXTURES = ("mixtral", "gpt-oss", "qwen3 mixture", "qwen2 mixture")
 NO_EXPERTS = dict.fromkeys(DENSE, "it has no experts") | dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder")
@@ -75,21 +76,30 @@ INSTEAD = (
         "other routing rules": NO_EXPERTS,
         "masks": dict.fromkeys(BOTH, "needs a decoder or an encoder"),
         "words": dict.fromkeys(BOTH, "needs a decoder or an encoder"),
-        "walkthrough": dict.fromkeys(BOTH, "needs a decoder or an encoder"),
+        "walkthrough": dict.fromkeys(BOTH, "needs a decoder or an encoder")
+        | dict.fromkeys(("feelings", "names"), "it tells classes apart"),
         "dropout": dict.fromkeys(BOTH, "needs a decoder or an encoder"),
         "activations": dict.fromkeys(BOTH, "needs a decoder or an encoder") | dict.fromkeys(MIXTURES, "are experts"),
         "positions": dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder") | {"bloom": "are alibi"},
         "position table": dict.fromkeys(BOTH, "needs a decoder or an encoder")
         | dict.fromkeys((*DENSE[1:], "modernbert", *MIXTURES), "are rope")
         | {"bloom": "are alibi"},
-        "merges": dict.fromkeys(("llama", "bert", "albert", "t5", "umt5", "marian"), "is no byte-level BPE"),
+        "merges": dict.fromkeys(
+            ("llama", "names", "bert", "feelings", "albert", "t5", "umt5", "marian"), "is no byte-level BPE"
+        ),
     }
     | {
-        page: dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder") | {"headless": "without a head"}
+        page: dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder")
+        | {"headless": "without a head", "names": "it tells classes apart"}
         for page in (
             *("text in bits", "next token as bars", "generation", "beams", "cached", "induction", "circuit", "stream"),
-            *("lens", "interventions", "patches"),
+            "lens",
         )
+    }
+    | {  # which show what a class of a text depends on
+        page: dict.fromkeys({*ENCODERS, *BOTH} - {"feelings"}, "needs a decoder")
+        | {"headless": "without a head", "names": "it gives each token a class"}
+        for page in ("interventions", "patches")
     }
 )
 # Parts that show stories whatever is chosen, or do the same with every family: one is enough.
@@ -97,7 +107,7 @@ ALIKE = ("embeddings", "skip", "neurons", "heads compared", "merges", "share", "
 HEADLESS = ("heads", "heads cut", "masks", "your model", "text in bits", "generation")  # where it makes a difference
 
 
-@pytest.mark.parametrize("family", often(own_folders.FAMILIES, ["bert"]))
+@pytest.mark.parametrize("family", often(own_folders.FAMILIES, ["bert", "feelings"]))
 def test_every_page_shows_it_or_says_why_not(allowed, family):
     name = f"./{family}"
     brought(name)
