@@ -39,7 +39,7 @@ CASES = {
     "roberta, tokens": (hf.RobertaForTokenClassification, ROBERTA, "each"),
     "xlm-roberta, texts": (hf.XLMRobertaForSequenceClassification, ROBERTA | THREE, "first"),
     "camembert, tokens": (hf.CamembertForTokenClassification, ROBERTA | THREE, "each"),
-    "electra, texts": (hf.ElectraForSequenceClassification, ENCODERS["electra"][1] | THREE, "first"),
+    "electra, texts": (hf.ElectraForSequenceClassification, ENCODERS["electra, narrow"][1] | THREE, "first"),
     "albert, texts": (hf.AlbertForSequenceClassification, ENCODERS["albert"][1] | THREE, "first"),
     "albert, tokens": (hf.AlbertForTokenClassification, ENCODERS["albert"][1], "each"),
     "mpnet, texts": (hf.MPNetForSequenceClassification, ENCODERS["mpnet"][1] | THREE, "first"),
