@@ -192,10 +192,25 @@ def test_t5_scales_before_a_tied_head_alone():
 REFUSED = {
     "no family": ("llama", {"model_type": "mamba"}, "model_type='mamba' is not supported; supported: gpt2, llama"),
     "a list for a family": ("llama", {"model_type": ["gpt2"]}, "model_type=['gpt2'] is not supported"),
-    "a classifier": (
+    "answers to questions": (
         "bert",
-        {"architectures": ["BertForSequenceClassification"]},
-        "architectures=['BertForSequenceClassification'] is not supported; supported: BertForMaskedLM",
+        {"architectures": ["BertForQuestionAnswering"]},
+        "architectures=['BertForQuestionAnswering'] is not supported; supported: BertForMaskedLM",
+    ),
+    "a number": (
+        "bert",
+        {"architectures": ["BertForSequenceClassification"], "id2label": {"0": "stars"}},
+        "id2label has one class: the model gives a text a number (regression), which is not supported",
+    ),
+    "classes without a name": (
+        "bert",
+        {"architectures": ["BertForTokenClassification"], "id2label": {"0": "a", "2": "b"}},
+        "id2label={'0': 'a', '2': 'b'} must name the classes 0, 1, ...",
+    ),
+    "classes in a list": (
+        "llama",
+        {"architectures": ["LlamaForSequenceClassification"], "id2label": ["a", "b"]},
+        "id2label=['a', 'b'] must name the classes 0, 1, ...",
     ),
     "quantized": ("llama", {"quantization_config": {"bits": 4}}, "quantization_config={'bits': 4} is not supported"),
     "pruned": ("bert", {"pruned_heads": {"0": [1]}}, "pruned_heads={'0': [1]} is not supported"),
