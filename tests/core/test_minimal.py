@@ -9,9 +9,10 @@ import torch
 import tfcore
 from tests.nightly import nightly
 from tfcore import minimal
-from tfcore.config import PARTS, SHORT
+from tfcore.config import OPTIONAL, PARTS, SHORT
 from tfcore.part_configs import (
     AttentionConfig,
+    ClassesConfig,
     ExpertsConfig,
     FeedForwardConfig,
     LayerConfig,
@@ -102,6 +103,7 @@ OTHERWISE: list[dict[str, Any]] = [
     {"architecture": "encoder"},
     {"architecture": "encoder-decoder"},
     {"experts": ExpertsConfig()},
+    {"head": "classes", "classes": ClassesConfig(labels=("no", "yes"), place="last", bias=False)},
 ]
 SIZES = {"n_encoder_layers", "vocab_size", "d_model", "n_layers", "n_heads", "n_kv_heads", "d_head", "d_ff"}
 SIZES |= {"rope_base", "norm_eps", "relative_buckets", "relative_distance"}
@@ -121,9 +123,9 @@ def test_a_model_of_another_kind_is_refused(given, monkeypatch):
 
 def test_every_switch_of_a_config_is_tried_above():
     tried = {SHORT.get(name, (name, "")) for name in {*SIZES, *NOT_COMPUTED}.union(*OTHERWISE)}
-    parts = {(name, one.name) for name in PARTS if name != "experts" for one in fields(PARTS[name])}
+    parts = {(name, one.name) for name in PARTS if name not in OPTIONAL for one in fields(PARTS[name])}
     others = {(one.name, "") for one in fields(tfcore.ModelConfig)} - {(name, "") for name in PARTS}
-    assert tried == parts | others | {("experts", "")}
+    assert tried == parts | others | {(name, "") for name in OPTIONAL}
 
 
 def test_sizes_may_be_any(monkeypatch):
