@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 from numpy import ndarray
 
+from tfcore.measures.token_text import character_parts, may_have_parts
 from tfcore.tokenizers.tokenizer import Tokenizer, unmarked
 
 
@@ -20,7 +21,8 @@ class TextPieces:
         ids: of its tokens.
         tokens: the bytes of each token.
         part: whether a token is only a part of a character (byte fallback).
-        names: of the tokens, where they are not written as their bytes are (WordPiece: ##ness).
+        names: of the tokens, where they are not written as their bytes are (WordPiece: ##ness); of parts of a character
+            as CharacterPart.
         token_of_byte: which token holds each byte; -1 for those that no token holds, as WordPiece leaves spaces out.
         first_byte: where the bytes of each character begin.
     """
@@ -77,8 +79,9 @@ def cut_text(text: str, tokenizer: Tokenizer) -> TextPieces:
             owner[ends[spans[i][0]] : ends[spans[i][1]]] = i
     if b"".join(tokens[i] for i in inside) == data:
         owner = np.repeat(np.array(inside, dtype=np.int64), [len(tokens[i]) for i in inside])
-    names = tuple(tokenizer.tokens(ids))
-    return TextPieces(plain, data, tuple(ids), tuple(tokens), names, part, owner, ends[:-1])
+    names = tokenizer.tokens(ids)
+    names = character_parts(names, tokens) if may_have_parts(names) else names
+    return TextPieces(plain, data, tuple(ids), tuple(tokens), tuple(names), part, owner, ends[:-1])
 
 
 def is_text(token: bytes) -> bool:
