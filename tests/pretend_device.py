@@ -86,6 +86,9 @@ class PretendTensor(Tensor):
     def tolist(self) -> Any:
         return self.data_on_cpu.tolist()
 
+    def untyped_storage(self) -> torch.UntypedStorage:
+        return self.data_on_cpu.untyped_storage()
+
     def numpy(self, *, force: bool = False) -> Any:
         if has_torch_function_unary(self):
             return handle_torch_function(PretendTensor.numpy, (self,), self, force=force)
