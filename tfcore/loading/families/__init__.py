@@ -1,6 +1,7 @@
 """The families of published checkpoints that can be loaded: for each a small table of settings and weight names."""
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 
 from tfcore.config import ModelConfig
 from tfcore.loading.families.alibi import BLOOM, MPT
@@ -121,7 +122,12 @@ def family_of(values: Mapping[str, object]) -> Family:
     if isinstance(kind, str) and kind in LACKING:
         raise ValueError(f"model_type={kind!r} is not supported: {LACKING[kind]}")
     if not isinstance(kind, str) or kind not in FAMILIES:
-        raise ValueError(f"model_type={short(kind)} is not supported; supported: {', '.join(FAMILIES)}")
+        near = get_close_matches(kind, FAMILIES) if isinstance(kind, str) else []
+        nearest = f" (the nearest by name: {', '.join(near)})" if near else ""
+        raise ValueError(
+            f"model_type={short(kind)} is not among the {len(FAMILIES)} that are supported{nearest}; docs/models.md "
+            "has them all"
+        )
     family = FAMILIES[kind]
     for name in UNSUPPORTED:
         if (value := values.get(name)) and not _is_read(family, name, value):
