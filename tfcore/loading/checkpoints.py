@@ -192,7 +192,7 @@ def load(
     Args:
         name_or_path: a shipped model such as "stories", or a real one that was fetched, such as "smollm2"; a folder
             written by save, or with a checkpoint of `transformers` (families: tfcore.loading.families.FAMILIES), or
-            a GGUF file (architectures: tfcore.loading.gguf_models.KINDS); or such a checkpoint's name on the hub,
+            a GGUF file (architectures: tfcore.loading.gguf_kinds.KINDS); or such a checkpoint's name on the hub,
             "org/name", or a GGUF file's, "org/name/file.gguf", which is downloaded once. A text is the first of these
             that there is; a Path is always a folder or file, and an OnHub never one: give these where the name comes
             from somebody else. Weights are read from safetensors and GGUF alone, and tokenizers that neither ship with

@@ -7,8 +7,8 @@ added, and GPT-2's matrices are turned again.
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,173 +19,25 @@ from torch import Tensor
 from tfcore.files import CheckpointError, size
 from tfcore.loading.families.config_values import FULL, SLIDING, short
 from tfcore.loading.gguf_file import Elsewhere, GgufFile
+from tfcore.loading.gguf_kinds import (
+    FACTORS,
+    KINDS,
+    LONG,
+    MIXTURE_OF_LLAMAS,
+    OFF,
+    SHARED_GATE,
+    SHORT,
+    SILENT,
+    WITHOUT_WINDOW,
+    GgufKind,
+)
 from tfcore.part_configs import RopeScaling
 from tfcore.positions import rope_frequencies
 
-_LLAMA = {
-    "token_embd": "embed_tokens",
-    "output_norm": "norm",
-    "output": "lm_head",
-    "blk.*.attn_norm": "layers.*.input_layernorm",
-    "blk.*.ffn_norm": "layers.*.post_attention_layernorm",
-    "blk.*.attn_q": "layers.*.self_attn.q_proj",
-    "blk.*.attn_k": "layers.*.self_attn.k_proj",
-    "blk.*.attn_v": "layers.*.self_attn.v_proj",
-    "blk.*.attn_output": "layers.*.self_attn.o_proj",
-    "blk.*.attn_q_norm": "layers.*.self_attn.q_norm",
-    "blk.*.attn_k_norm": "layers.*.self_attn.k_norm",
-    "blk.*.ffn_gate": "layers.*.mlp.gate_proj",
-    "blk.*.ffn_up": "layers.*.mlp.up_proj",
-    "blk.*.ffn_down": "layers.*.mlp.down_proj",
-}
-_MIXTURE = {
-    **_LLAMA,
-    "blk.*.ffn_gate_inp": "layers.*.mlp.gate",
-    "blk.*.ffn_gate_exps": "layers.*.mlp.experts.#.gate_proj",
-    "blk.*.ffn_up_exps": "layers.*.mlp.experts.#.up_proj",
-    "blk.*.ffn_down_exps": "layers.*.mlp.experts.#.down_proj",
-}
-_MIXTRAL = {
-    **_MIXTURE,
-    "blk.*.ffn_gate_exps": "layers.*.mlp.experts.#.w1",
-    "blk.*.ffn_up_exps": "layers.*.mlp.experts.#.w3",
-    "blk.*.ffn_down_exps": "layers.*.mlp.experts.#.w2",
-}
-_SHARED = {
-    **_MIXTURE,
-    "blk.*.ffn_gate_inp_shexp": "layers.*.mlp.shared_expert_gate",
-    "blk.*.ffn_gate_shexp": "layers.*.mlp.shared_expert.gate_proj",
-    "blk.*.ffn_up_shexp": "layers.*.mlp.shared_expert.up_proj",
-    "blk.*.ffn_down_shexp": "layers.*.mlp.shared_expert.down_proj",
-}
-_OSS = {
-    **{there: name for there, name in _MIXTURE.items() if there != "blk.*.ffn_norm"},
-    "blk.*.post_attention_norm": "layers.*.post_attention_layernorm",
-    "blk.*.attn_sinks": "layers.*.self_attn.sinks",
-    "blk.*.ffn_gate_inp": "layers.*.mlp.router",
-}
-_SANDWICH = {
-    **_LLAMA,
-    "blk.*.ffn_norm": "layers.*.pre_feedforward_layernorm",
-    "blk.*.post_attention_norm": "layers.*.post_attention_layernorm",
-    "blk.*.post_ffw_norm": "layers.*.post_feedforward_layernorm",
-}
-_AFTER = {there: name for there, name in _SANDWICH.items() if there not in ("blk.*.attn_norm", "blk.*.ffn_norm")}
-_PHI3 = {
-    **{there: name for there, name in _LLAMA.items() if not there.endswith(("attn_q", "attn_k", "attn_v", "ffn_gate"))},
-    "blk.*.attn_qkv": "layers.*.self_attn.qkv_proj",
-    "blk.*.ffn_up": "layers.*.mlp.gate_up_proj",
-}
-_PHI = {
-    **{there: name for there, name in _LLAMA.items() if not there.endswith(("ffn_norm", "ffn_gate"))},
-    "output_norm": "final_layernorm",
-    "blk.*.attn_output": "layers.*.self_attn.dense",
-    "blk.*.ffn_up": "layers.*.mlp.fc1",
-    "blk.*.ffn_down": "layers.*.mlp.fc2",
-}
-_STARCODER2 = {**_LLAMA, "blk.*.ffn_up": "layers.*.mlp.c_fc", "blk.*.ffn_down": "layers.*.mlp.c_proj"}
-_GLM4 = {
-    **_LLAMA,
-    "blk.*.post_attention_norm": "layers.*.post_self_attn_layernorm",
-    "blk.*.post_ffw_norm": "layers.*.post_mlp_layernorm",
-    "blk.*.ffn_up": "layers.*.mlp.gate_up_proj",
-}
-_NEOX = {
-    "token_embd": "embed_in",
-    "output_norm": "final_layer_norm",
-    "output": "embed_out",
-    "blk.*.attn_norm": "layers.*.input_layernorm",
-    "blk.*.ffn_norm": "layers.*.post_attention_layernorm",
-    "blk.*.attn_qkv": "layers.*.attention.query_key_value",
-    "blk.*.attn_output": "layers.*.attention.dense",
-    "blk.*.ffn_up": "layers.*.mlp.dense_h_to_4h",
-    "blk.*.ffn_down": "layers.*.mlp.dense_4h_to_h",
-}
-_GPT2 = {
-    "token_embd": "wte",
-    "position_embd": "wpe",
-    "output_norm": "ln_f",
-    "output": "lm_head",
-    "blk.*.attn_norm": "h.*.ln_1",
-    "blk.*.ffn_norm": "h.*.ln_2",
-    "blk.*.attn_qkv": "h.*.attn.c_attn",
-    "blk.*.attn_output": "h.*.attn.c_proj",
-    "blk.*.ffn_up": "h.*.mlp.c_fc",
-    "blk.*.ffn_down": "h.*.mlp.c_proj",
-}
-_FACTORS = "rope_freqs.weight"  # by which LLaMA 3.1's frequencies are divided, pair by pair
-_LONG, _SHORT = "rope_factors_long.weight", "rope_factors_short.weight"  # LongRoPE's
 _LARGEST_FACTORS = 100_000  # bytes; LLaMA 3.1 has 64 numbers
 _LONG_CONTEXT = RopeScaling(kind="llama3", original_len=8192, low_freq=1.0, high_freq=4.0)  # LLaMA 3.1 and 3.2
-
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """An architecture of GGUF.
-
-    Args:
-        family: in tfcore.loading.families.
-        names: module there -> module in the family's files; # is the number of an expert, all of which are one tensor
-            there.
-        interleaved: whether rows of q and k are.
-        added: whether 1 was added to the scales of norms.
-        turned: ends of the names of matrices that are stored (in, out) in the family's files.
-        by_head: ends of the names of matrices whose rows are those of one head after the other there, and here of all
-            queries, all keys, all values.
-        factors: names of tensors that are no weights, but divide the frequencies of rotations.
-    """
-
-    family: str
-    names: Mapping[str, str]
-    interleaved: bool = False
-    added: bool = False
-    turned: tuple[str, ...] = ()
-    by_head: tuple[str, ...] = ()
-    factors: tuple[str, ...] = (_FACTORS,)
-
-
-KINDS = {
-    "llama": _Kind("llama", _LLAMA, interleaved=True),  # Mistral's are called llama, too
-    "qwen2": _Kind("qwen2", _LLAMA),
-    "qwen3": _Kind("qwen3", _LLAMA),
-    "qwen2moe": _Kind("qwen2_moe", _SHARED),
-    "qwen3moe": _Kind("qwen3_moe", _MIXTURE),
-    "olmoe": _Kind("olmoe", _MIXTURE),
-    "gpt-oss": _Kind("gpt_oss", _OSS),
-    "smollm3": _Kind("smollm3", _LLAMA, interleaved=True),
-    "phi2": _Kind("phi", _PHI),
-    "phi3": _Kind("phi3", _PHI3, factors=(_FACTORS, _LONG, _SHORT)),
-    "starcoder2": _Kind("starcoder2", _STARCODER2),
-    "granite": _Kind("granite", _LLAMA, interleaved=True),
-    "stablelm": _Kind("stablelm", _LLAMA),
-    "command-r": _Kind("cohere", _LLAMA),
-    "cohere2": _Kind("cohere2", _LLAMA),
-    "nemotron": _Kind("nemotron", _LLAMA, added=True),
-    "exaone4": _Kind("exaone4", _AFTER),
-    "glm4": _Kind("glm4", _GLM4),
-    "olmo": _Kind("olmo", _LLAMA, interleaved=True),
-    "gemma": _Kind("gemma", _LLAMA, added=True),
-    "gemma2": _Kind("gemma2", _SANDWICH, added=True),
-    "gemma3": _Kind("gemma3_text", _SANDWICH, added=True),
-    "olmo2": _Kind("olmo2", _AFTER),  # and OLMo 3, which has a window
-    "gptneox": _Kind("gpt_neox", _NEOX, by_head=("query_key_value.weight", "query_key_value.bias")),
-    "gpt2": _Kind("gpt2", _GPT2, turned=("c_attn.weight", "c_proj.weight", "c_fc.weight")),
-}
-_MIXTURE_OF_LLAMAS = _Kind("mixtral", _MIXTRAL, interleaved=True)  # also called llama
-_WITHOUT_WINDOW = ("qwen2", "qwen3", "qwen2moe", "qwen3moe")  # llama.cpp runs these without one
 MOST_EXPERTS = 4_096  # of a layer
 MOST_PARTS = 200
-_SHARED_GATE = "shared_expert_gate.weight"  # a row there, a matrix of one row in the family's files
-# Settings that are not read and change no number here, whatever they say, or at these values alone.
-_SILENT = {"vocab_size", "pooling_type", "rope.scaling.finetuned", "rope.scaling.original_context_length"}
-_OFF: dict[str, tuple[object, ...]] = {
-    "attention.causal": (True,),
-    "tensor_data_layout": ("Meta AI original pth",),  # of which is known that it is interleaved
-    **dict.fromkeys(("logit_scale", "embedding_scale", "residual_scale", "rope.scaling.attn_factor"), (1,)),
-    **dict.fromkeys(("attn_logit_softcapping", "final_logit_softcapping", "attention.clamp_kqv"), (0,)),
-    **dict.fromkeys(("attention.max_alibi_bias", "attention.sliding_window", "expert_used_count"), (0,)),
-    **dict.fromkeys(("use_parallel_residual", "rope.scaling.alpha"), (0,)),
-}
 PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf")  # what llama.cpp calls the files of a model that it split
 
 
@@ -265,7 +117,7 @@ class GgufWeights:
     def read(self, name: str) -> Tensor:
         """The numbers of one tensor, in float32."""
         tensor = self.file.read(*self._theirs[name])
-        if name.endswith(_SHARED_GATE):
+        if name.endswith(SHARED_GATE):
             return tensor[None]
         if self._kind.interleaved and (part := re.search(r"self_attn\.([qk])_proj\.", name)):
             heads = self.values["num_attention_heads" if part[1] == "q" else "num_key_value_heads"]
@@ -288,7 +140,7 @@ class GgufWeights:
     def _shape(self, name: str) -> tuple[int, ...]:
         there, expert = self._theirs[name]
         shape = self.file.tensors[there].shape[expert is not None :]
-        if name.endswith(_SHARED_GATE):
+        if name.endswith(SHARED_GATE):
             return (1, *shape)
         return shape[::-1] if self._is_turned(name) else shape
 
@@ -328,11 +180,11 @@ class GgufWeights:
             other.__exit__(None, None, None)
             raise
 
-    def _known(self) -> _Kind:
+    def _known(self) -> GgufKind:
         name = self.file.settings.text("general.architecture")
         if name not in KINDS:
             raise self._error(f"holds a model of the architecture {str(name)[:40]!r}; {', '.join(KINDS)} can be read")
-        return _MIXTURE_OF_LLAMAS if name == "llama" and self._experts else KINDS[str(name)]
+        return MIXTURE_OF_LLAMAS if name == "llama" and self._experts else KINDS[str(name)]
 
     @property
     def _experts(self) -> int:
@@ -399,7 +251,7 @@ class GgufWeights:
             "gemma2": self._gemma2,
             "gemma3": self._gemma3,
         }
-        if self._kind is _MIXTURE_OF_LLAMAS:
+        if self._kind is MIXTURE_OF_LLAMAS:
             own = {"llama": self._mixture}
         values = own.get(architecture, self._llama)(of)
         self._check_read(architecture, asked)
@@ -415,9 +267,9 @@ class GgufWeights:
         """Refuse a setting of the model that nothing here asks for, unless it changes no number."""
         for name, value in self.file.settings.items():
             before, _, key = name.partition(".")
-            if before != architecture or key in asked or key in _SILENT:
+            if before != architecture or key in asked or key in SILENT:
                 continue
-            if not isinstance(value, int | float | str) or value not in _OFF.get(key, ()):
+            if not isinstance(value, int | float | str) or value not in OFF.get(key, ()):
                 shown = short(value) if isinstance(value, int | float | str) else "a list"
                 raise self._error(f"has {name[:80]}={shown}, which may change its numbers and cannot be read")
 
@@ -598,9 +450,9 @@ class GgufWeights:
         d_head = of("attention.key_length", of("embedding_length") // of("attention.head_count"))
         rotated = of("rope.dimension_count", d_head)
         rope: dict[str, Any] = {"partial_rotary_factor": rotated / d_head}
-        if _LONG in self.file.tensors or _SHORT in self.file.tensors:
+        if LONG in self.file.tensors or SHORT in self.file.tensors:
             rope |= {"rope_type": "longrope", "rope_theta": of("rope.freq_base", 10_000.0)}
-            rope |= {"short_factor": self._listed(_SHORT), "long_factor": self._listed(_LONG)}
+            rope |= {"short_factor": self._listed(SHORT), "long_factor": self._listed(LONG)}
             rope["attention_factor"] = of("rope.scaling.attn_factor", 1.0)
         else:
             rope |= self._rope(of, rotated)
@@ -633,7 +485,7 @@ class GgufWeights:
             raise self._error(f"has values of {values} and keys of {kept} numbers in a head, which is not supported")
         biased = "blk.0.attn_q.bias" in self.file.tensors
         return {
-            **({"use_sliding_window": False} if architecture in _WITHOUT_WINDOW else {}),
+            **({"use_sliding_window": False} if architecture in WITHOUT_WINDOW else {}),
             "hidden_size": of("embedding_length"),
             "num_hidden_layers": of("block_count"),
             "num_attention_heads": heads,
@@ -658,9 +510,9 @@ class GgufWeights:
             return {"rope_theta": base} | self._yarn(of, factor)
         if scaled and kind != "linear":
             raise self._error(f"scales its rotations by {str(kind)[:40]!r}; linear and LLaMA 3.1's can be read")
-        if _FACTORS in self.file.tensors:
+        if FACTORS in self.file.tensors:
             if scaled:
-                raise self._error(f"scales its rotations twice: by {_FACTORS}, and all by {factor}")
+                raise self._error(f"scales its rotations twice: by {FACTORS}, and all by {factor}")
             return {"rope_theta": base} | self._long_context(d_head, base)
         return {"rope_theta": base} | ({"rope_type": "linear", "factor": factor} if scaled else {})
 
@@ -677,7 +529,7 @@ class GgufWeights:
 
     def _long_context(self, d_head: int, base: float) -> dict[str, Any]:
         """LLaMA 3.1's scaling, whose factors alone the file has."""
-        stated = torch.tensor(self._listed(_FACTORS))
+        stated = torch.tensor(self._listed(FACTORS))
         factor = float(stated.max())
         if len(stated) * 2 == d_head and 1 <= factor <= 1e6:
             scaling = replace(_LONG_CONTEXT, factor=factor)
@@ -690,7 +542,7 @@ class GgufWeights:
                     "high_freq_factor": scaling.high_freq,
                     "original_max_position_embeddings": scaling.original_len,
                 }
-        raise self._error(f"has {_FACTORS} that are not those of LLaMA 3.1")
+        raise self._error(f"has {FACTORS} that are not those of LLaMA 3.1")
 
     def _error(self, what: str) -> CheckpointError:
         return CheckpointError(f"{self.path} {what}")

@@ -1,0 +1,166 @@
+"""The architectures of GGUF that are read: names of tensors there and in the files of the family, and settings that
+change no number here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_LLAMA = {
+    "token_embd": "embed_tokens",
+    "output_norm": "norm",
+    "output": "lm_head",
+    "blk.*.attn_norm": "layers.*.input_layernorm",
+    "blk.*.ffn_norm": "layers.*.post_attention_layernorm",
+    "blk.*.attn_q": "layers.*.self_attn.q_proj",
+    "blk.*.attn_k": "layers.*.self_attn.k_proj",
+    "blk.*.attn_v": "layers.*.self_attn.v_proj",
+    "blk.*.attn_output": "layers.*.self_attn.o_proj",
+    "blk.*.attn_q_norm": "layers.*.self_attn.q_norm",
+    "blk.*.attn_k_norm": "layers.*.self_attn.k_norm",
+    "blk.*.ffn_gate": "layers.*.mlp.gate_proj",
+    "blk.*.ffn_up": "layers.*.mlp.up_proj",
+    "blk.*.ffn_down": "layers.*.mlp.down_proj",
+}
+_MIXTURE = {
+    **_LLAMA,
+    "blk.*.ffn_gate_inp": "layers.*.mlp.gate",
+    "blk.*.ffn_gate_exps": "layers.*.mlp.experts.#.gate_proj",
+    "blk.*.ffn_up_exps": "layers.*.mlp.experts.#.up_proj",
+    "blk.*.ffn_down_exps": "layers.*.mlp.experts.#.down_proj",
+}
+_MIXTRAL = {
+    **_MIXTURE,
+    "blk.*.ffn_gate_exps": "layers.*.mlp.experts.#.w1",
+    "blk.*.ffn_up_exps": "layers.*.mlp.experts.#.w3",
+    "blk.*.ffn_down_exps": "layers.*.mlp.experts.#.w2",
+}
+_SHARED = {
+    **_MIXTURE,
+    "blk.*.ffn_gate_inp_shexp": "layers.*.mlp.shared_expert_gate",
+    "blk.*.ffn_gate_shexp": "layers.*.mlp.shared_expert.gate_proj",
+    "blk.*.ffn_up_shexp": "layers.*.mlp.shared_expert.up_proj",
+    "blk.*.ffn_down_shexp": "layers.*.mlp.shared_expert.down_proj",
+}
+_OSS = {
+    **{there: name for there, name in _MIXTURE.items() if there != "blk.*.ffn_norm"},
+    "blk.*.post_attention_norm": "layers.*.post_attention_layernorm",
+    "blk.*.attn_sinks": "layers.*.self_attn.sinks",
+    "blk.*.ffn_gate_inp": "layers.*.mlp.router",
+}
+_SANDWICH = {
+    **_LLAMA,
+    "blk.*.ffn_norm": "layers.*.pre_feedforward_layernorm",
+    "blk.*.post_attention_norm": "layers.*.post_attention_layernorm",
+    "blk.*.post_ffw_norm": "layers.*.post_feedforward_layernorm",
+}
+_AFTER = {there: name for there, name in _SANDWICH.items() if there not in ("blk.*.attn_norm", "blk.*.ffn_norm")}
+_PHI3 = {
+    **{there: name for there, name in _LLAMA.items() if not there.endswith(("attn_q", "attn_k", "attn_v", "ffn_gate"))},
+    "blk.*.attn_qkv": "layers.*.self_attn.qkv_proj",
+    "blk.*.ffn_up": "layers.*.mlp.gate_up_proj",
+}
+_PHI = {
+    **{there: name for there, name in _LLAMA.items() if not there.endswith(("ffn_norm", "ffn_gate"))},
+    "output_norm": "final_layernorm",
+    "blk.*.attn_output": "layers.*.self_attn.dense",
+    "blk.*.ffn_up": "layers.*.mlp.fc1",
+    "blk.*.ffn_down": "layers.*.mlp.fc2",
+}
+_STARCODER2 = {**_LLAMA, "blk.*.ffn_up": "layers.*.mlp.c_fc", "blk.*.ffn_down": "layers.*.mlp.c_proj"}
+_GLM4 = {
+    **_LLAMA,
+    "blk.*.post_attention_norm": "layers.*.post_self_attn_layernorm",
+    "blk.*.post_ffw_norm": "layers.*.post_mlp_layernorm",
+    "blk.*.ffn_up": "layers.*.mlp.gate_up_proj",
+}
+_NEOX = {
+    "token_embd": "embed_in",
+    "output_norm": "final_layer_norm",
+    "output": "embed_out",
+    "blk.*.attn_norm": "layers.*.input_layernorm",
+    "blk.*.ffn_norm": "layers.*.post_attention_layernorm",
+    "blk.*.attn_qkv": "layers.*.attention.query_key_value",
+    "blk.*.attn_output": "layers.*.attention.dense",
+    "blk.*.ffn_up": "layers.*.mlp.dense_h_to_4h",
+    "blk.*.ffn_down": "layers.*.mlp.dense_4h_to_h",
+}
+_GPT2 = {
+    "token_embd": "wte",
+    "position_embd": "wpe",
+    "output_norm": "ln_f",
+    "output": "lm_head",
+    "blk.*.attn_norm": "h.*.ln_1",
+    "blk.*.ffn_norm": "h.*.ln_2",
+    "blk.*.attn_qkv": "h.*.attn.c_attn",
+    "blk.*.attn_output": "h.*.attn.c_proj",
+    "blk.*.ffn_up": "h.*.mlp.c_fc",
+    "blk.*.ffn_down": "h.*.mlp.c_proj",
+}
+FACTORS = "rope_freqs.weight"  # by which LLaMA 3.1's frequencies are divided, pair by pair
+LONG, SHORT = "rope_factors_long.weight", "rope_factors_short.weight"  # LongRoPE's
+
+
+@dataclass(frozen=True, slots=True)
+class GgufKind:
+    """An architecture of GGUF.
+
+    Args:
+        family: in tfcore.loading.families.
+        names: module there -> module in the family's files; # is the number of an expert, all of which are one tensor
+            there.
+        interleaved: whether rows of q and k are.
+        added: whether 1 was added to the scales of norms.
+        turned: ends of the names of matrices that are stored (in, out) in the family's files.
+        by_head: ends of the names of matrices whose rows are those of one head after the other there, and here of all
+            queries, all keys, all values.
+        factors: names of tensors that are no weights, but divide the frequencies of rotations.
+    """
+
+    family: str
+    names: Mapping[str, str]
+    interleaved: bool = False
+    added: bool = False
+    turned: tuple[str, ...] = ()
+    by_head: tuple[str, ...] = ()
+    factors: tuple[str, ...] = (FACTORS,)
+
+
+KINDS = {
+    "llama": GgufKind("llama", _LLAMA, interleaved=True),  # Mistral's are called llama, too
+    "qwen2": GgufKind("qwen2", _LLAMA),
+    "qwen3": GgufKind("qwen3", _LLAMA),
+    "qwen2moe": GgufKind("qwen2_moe", _SHARED),
+    "qwen3moe": GgufKind("qwen3_moe", _MIXTURE),
+    "olmoe": GgufKind("olmoe", _MIXTURE),
+    "gpt-oss": GgufKind("gpt_oss", _OSS),
+    "smollm3": GgufKind("smollm3", _LLAMA, interleaved=True),
+    "phi2": GgufKind("phi", _PHI),
+    "phi3": GgufKind("phi3", _PHI3, factors=(FACTORS, LONG, SHORT)),
+    "starcoder2": GgufKind("starcoder2", _STARCODER2),
+    "granite": GgufKind("granite", _LLAMA, interleaved=True),
+    "stablelm": GgufKind("stablelm", _LLAMA),
+    "command-r": GgufKind("cohere", _LLAMA),
+    "cohere2": GgufKind("cohere2", _LLAMA),
+    "nemotron": GgufKind("nemotron", _LLAMA, added=True),
+    "exaone4": GgufKind("exaone4", _AFTER),
+    "glm4": GgufKind("glm4", _GLM4),
+    "olmo": GgufKind("olmo", _LLAMA, interleaved=True),
+    "gemma": GgufKind("gemma", _LLAMA, added=True),
+    "gemma2": GgufKind("gemma2", _SANDWICH, added=True),
+    "gemma3": GgufKind("gemma3_text", _SANDWICH, added=True),
+    "olmo2": GgufKind("olmo2", _AFTER),  # and OLMo 3, which has a window
+    "gptneox": GgufKind("gpt_neox", _NEOX, by_head=("query_key_value.weight", "query_key_value.bias")),
+    "gpt2": GgufKind("gpt2", _GPT2, turned=("c_attn.weight", "c_proj.weight", "c_fc.weight")),
+}
+MIXTURE_OF_LLAMAS = GgufKind("mixtral", _MIXTRAL, interleaved=True)  # also called llama
+WITHOUT_WINDOW = ("qwen2", "qwen3", "qwen2moe", "qwen3moe")  # llama.cpp runs these without one
+SHARED_GATE = "shared_expert_gate.weight"  # a row there, a matrix of one row in the family's files
+# Settings that are not read and change no number here, whatever they say, or at these values alone.
+SILENT = {"vocab_size", "pooling_type", "rope.scaling.finetuned", "rope.scaling.original_context_length"}
+OFF: dict[str, tuple[object, ...]] = {
+    "attention.causal": (True,),
+    "tensor_data_layout": ("Meta AI original pth",),  # of which is known that it is interleaved
+    **dict.fromkeys(("logit_scale", "embedding_scale", "residual_scale", "rope.scaling.attn_factor"), (1,)),
+    **dict.fromkeys(("attn_logit_softcapping", "final_logit_softcapping", "attention.clamp_kqv"), (0,)),
+    **dict.fromkeys(("attention.max_alibi_bias", "attention.sliding_window", "expert_used_count"), (0,)),
+    **dict.fromkeys(("use_parallel_residual", "rope.scaling.alpha"), (0,)),
+}
