@@ -210,7 +210,7 @@ def test_whatever_stands_where_a_value_belongs(kind, tmp_path, monkeypatch):
     """Every key that is read, by whatever reads it, is tried with a value of each type: a model, or one sentence."""
     path, asked = tmp_path / "model.gguf", {}
     write(path, "llama", random_model("llama"), **KINDS[kind])
-    monkeypatch.setattr(checkpoints, "isolated", lambda _: ByteTokenizer())
+    monkeypatch.setattr(checkpoints, "isolated", lambda *_: ByteTokenizer())
     read, of_kind, changed = gguf_file._Header.read, GGUFMetadata._of_kind, {}
 
     def with_changes(header):

@@ -2,6 +2,7 @@
 files that are damaged or hostile."""
 
 import json
+import os
 import random
 import re
 from dataclasses import replace
@@ -343,6 +344,14 @@ def test_where_there_is_a_tokenizer_json_the_others_are_not_looked_at(folder):
     byte_level().save(str(folder / "tokenizer.json"))
     (folder / "tokenizer.model").write_bytes(b"damaged")
     assert tfcore.load(folder, device="cpu")[1].encode("a dog") == byte_level().encode("a dog").ids
+
+
+def test_what_is_no_file_is_refused_before_anything_is_loaded(folder):
+    path = next(folder / name for name in PIECES if (folder / name).exists())
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(CheckpointError, match=f"{path.name} is no ordinary file"):
+        estimate(folder)
 
 
 def test_a_class_that_is_not_known_is_named(folder):

@@ -101,12 +101,15 @@ def lacking(folder: Path) -> str | None:
     """Why no text can be given to the model of a folder, as the end of a sentence; None where it has a tokenizer.
 
     Raises:
-        CheckpointError: one of its files is damaged.
+        CheckpointError: one of its files is damaged, or is no file.
     """
-    if _is_there(folder / "tokenizer.json"):
+    if _is_there(own := folder / "tokenizer.json"):
+        check_file(own)
         return None
     name, known = _class(folder)
     if known is not None and known.is_there(folder):
+        for path in filter(_is_there, (folder / file for file in known.files)):
+            check_file(path)
         return None
     why = "has no tokenizer.json, without which no text can be given to the model"
     if not any(_is_there(folder / file) for file in TOKENIZER_FILES):

@@ -228,6 +228,7 @@ MODELS = {
     "soft caps": {"attn_softcap": 50.0, "logit_softcap": 30.0},
     "like Phi": small.WIRINGS["like Phi"],
     "encoder": {"architecture": "encoder", "head": "mlm", "positions": "learned", "norm": "layernorm", "n_segments": 2},
+    "like ELECTRA": {"architecture": "encoder", "head": "mlm", "d_embed": 10},
 }
 
 
