@@ -193,9 +193,9 @@ REFUSED = {
     "nearly a family": (
         "qwen2_vl",
         {},
-        f"model_type='qwen2_vl' is not among the {len(FAMILIES)} that are supported (the nearest by name: qwen2, ",
+        f"model_type='qwen2_vl' is not supported; of the {len(FAMILIES)} that are, the nearest by name: qwen2, ",
     ),
-    "no family": ("llama", {"model_type": "mamba"}, f"model_type='mamba' is not among the {len(FAMILIES)} "),
+    "no family": ("llama", {"model_type": "mamba"}, "model_type='mamba' is not supported; of the "),
     "a list for a family": ("llama", {"model_type": ["gpt2"]}, "model_type=['gpt2'] is not supported"),
     "answers to questions": (
         "bert",

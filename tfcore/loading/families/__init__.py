@@ -123,11 +123,12 @@ def family_of(values: Mapping[str, object]) -> Family:
         raise ValueError(f"model_type={kind!r} is not supported: {LACKING[kind]}")
     if not isinstance(kind, str) or kind not in FAMILIES:
         near = get_close_matches(kind, FAMILIES) if isinstance(kind, str) else []
-        nearest = f" (the nearest by name: {', '.join(near)})" if near else ""
-        raise ValueError(
-            f"model_type={short(kind)} is not among the {len(FAMILIES)} that are supported{nearest}; docs/models.md "
-            "has them all"
-        )
+        known = "docs/models.md has those that are"
+        if near:
+            known = (
+                f"of the {len(FAMILIES)} that are, the nearest by name: {', '.join(near)}; docs/models.md has them all"
+            )
+        raise ValueError(f"model_type={short(kind)} is not supported; {known}")
     family = FAMILIES[kind]
     for name in UNSUPPORTED:
         if (value := values.get(name)) and not _is_read(family, name, value):
