@@ -4,12 +4,20 @@ hidden states and attention maps - with and without padding, whole and in shards
 import pytest
 import torch
 
+from tests.nightly import often_named
 from tests.parity.checkpoints import BOTH, DECODERS, ENCODERS, written
 from tests.parity.comparing import TOLERANCE, alike, assert_patterns, assert_scores, padding
 from tests.small import difference, ids
 from tfcore import load
 
 PADDED = {"whole": 0, "right": 6, "left": -6}
+
+
+def first_of_each(cases):
+    """The name of the first case of each family; the others are tried each night."""
+    return {kind.config_class.model_type: name for name, (kind, _) in reversed(cases.items())}.values()
+
+
 PLACES = torch.arange(13).expand(2, 13)
 
 
@@ -28,8 +36,9 @@ def assert_stack(activations, prefix, n, hidden, attentions, real):
     assert_patterns(activations, prefix + "blocks.{}.attn.pattern", attentions, real)
 
 
-@pytest.mark.parametrize(("kind", "settings"), DECODERS.values(), ids=list(DECODERS))
-def test_decoders(tmp_path, kind, settings):
+@pytest.mark.parametrize("case", often_named(DECODERS, *first_of_each(DECODERS)))
+def test_decoders(tmp_path, case):
+    kind, settings = case
     theirs = written(kind, settings, tmp_path)
     ours, tokenizer = load(tmp_path, device="cpu")
     assert tokenizer is None
@@ -45,8 +54,9 @@ def test_decoders(tmp_path, kind, settings):
         assert_scores(ours(tokens, padding_mask=real), expected, real)
 
 
-@pytest.mark.parametrize(("kind", "settings"), ENCODERS.values(), ids=list(ENCODERS))
-def test_encoders(tmp_path, kind, settings):
+@pytest.mark.parametrize("case", often_named(ENCODERS, *first_of_each(ENCODERS)))
+def test_encoders(tmp_path, case):
+    kind, settings = case
     theirs = written(kind, settings, tmp_path)
     ours, _ = load(tmp_path, device="cpu")
     tokens, n = ids(2, 13), ours.config.n_layers
@@ -63,8 +73,9 @@ def test_encoders(tmp_path, kind, settings):
     assert (ours.config.head == "none") == kind.__name__.endswith("Model")
 
 
-@pytest.mark.parametrize(("kind", "settings"), BOTH.values(), ids=list(BOTH))
-def test_encoder_decoders(tmp_path, kind, settings):
+@pytest.mark.parametrize("case", often_named(BOTH, *first_of_each(BOTH)))
+def test_encoder_decoders(tmp_path, case):
+    kind, settings = case
     theirs = written(kind, settings, tmp_path)
     ours, _ = load(tmp_path, device="cpu")
     tokens, answers = ids(2, 13), ids(2, 7, seed=1)

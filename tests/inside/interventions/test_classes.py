@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from tests import small
+from tests.nightly import often
 from tfcore.inspection.edits import Edit
 from tfcore.measures.answers import answers_of
 from tfcore.measures.counterfactual import counterfactual
@@ -66,7 +67,7 @@ def test_what_falls_when_a_part_is_ablated_is_the_class(kind, quantity):
 
 
 @each_kind
-@pytest.mark.parametrize("what", ["residual", "attention", "feed-forward"])
+@pytest.mark.parametrize("what", often(["residual", "attention", "feed-forward"], ["residual"]))
 def test_a_patch_is_measured_on_the_classes(kind, what):
     model = small.model(**KINDS[kind])
     both, names = pair(model, TEXT, OTHER), patched_names(model.config, what)

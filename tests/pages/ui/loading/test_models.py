@@ -107,7 +107,7 @@ ALIKE = ("embeddings", "skip", "neurons", "heads compared", "merges", "share", "
 HEADLESS = ("heads", "heads cut", "masks", "your model", "text in bits", "generation")  # where it makes a difference
 
 
-@pytest.mark.parametrize("family", often(own_folders.FAMILIES, ["bert", "feelings"]))
+@pytest.mark.parametrize("family", often(own_folders.FAMILIES, ["feelings"]))
 def test_every_page_shows_it_or_says_why_not(allowed, family):
     name = f"./{family}"
     brought(name)
