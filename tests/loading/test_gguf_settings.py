@@ -1,6 +1,7 @@
 """The settings of a GGUF file: each is read, or changes no number, or is refused by its name."""
 
 import struct
+from dataclasses import replace
 
 import gguf
 import pytest
@@ -228,7 +229,8 @@ def test_a_model_in_several_files_is_the_model(tmp_path):
         assert tokenizer.encode("a dog") == tfcore.load(whole, device="cpu")[1].encode("a dog")
         for name, value in ours.state_dict().items():
             assert torch.equal(value, expected.state_dict()[name]), name
-    assert checkpoints.estimate(first) == checkpoints.estimate(whole)
+    one, other = (replace(checkpoints.estimate(path), free=None) for path in (first, whole))  # what is free changes
+    assert one == other
     with pytest.raises(CheckpointError, match=r"is part 2 of 3 .*; open the first, model-00001-of-00003\.gguf$"):
         tfcore.load(second)
 
