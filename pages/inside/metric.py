@@ -136,16 +136,16 @@ def choose(
         default: the one it begins with.
         section: see choose_kind.
     """
-    return choose_tokens(choose_kind({kind: KINDS[kind] for kind in kinds}, default, section, offered), offered)
+    return choose_tokens(
+        choose_kind({kind: KINDS[kind] for kind in kinds}, default, section, offered.of_classes), offered
+    )
 
 
-def choose_kind(
-    options: Mapping[Option, str], default: Option, section: str = "", offered: Candidates | None = None
-) -> Option:
+def choose_kind(options: Mapping[Option, str], default: Option, section: str = "", of_classes: bool = False) -> Option:
     """Choose what is explained; `options` are those of KINDS that a page can explain, and others of its own.
 
     Args:
-        offered: of which it may be, where these may be classes.
+        of_classes: whether it is of a model that tells classes apart.
         section: of a page whose sections begin with different ones: a choice that nobody made does not go along.
     """
     began = links.visit().began
@@ -156,7 +156,7 @@ def choose_kind(
     if links.address_decides("by") and links.asked("by") is None and other is not None:
         # Links in which the second token, or what stands in its place, alone said so.
         st.session_state["by"] = "prediction" if _is_reference(other) else "difference"
-    if offered is not None and offered.of_classes:
+    if of_classes:
         options = {kind: OF_CLASSES.get(words, words) for kind, words in options.items() if kind != "text"}
         default = next((kind for kind in options if kind == "difference"), default)  # a sure class moves little itself
         return controls.segmented("Metric", "by", list(options), default, options, help=CLASS_HELP)

@@ -46,7 +46,7 @@ class SentencePiece:
     trims: bool
 
     def content(self, always: bool = False) -> dict[str, Any]:
-        """What a tokenizer.json says of it: everything but tokens that are put around a text.
+        """The contents of a tokenizer.json: everything but tokens that are put around a text.
 
         Args:
             always: whether the part of a text behind a special token is given a space in front, too; where spaces are

@@ -88,7 +88,7 @@ def _is_there(path: Path) -> bool:
 
 
 def declared_of(folder: Path) -> Declared:
-    """What the files beside a tokenizer say of its tokens.
+    """The tokens that the files beside a tokenizer declare.
 
     Raises:
         CheckpointError: one of them is damaged.

@@ -77,13 +77,12 @@ def patch(reading: ReadText, more: Any) -> None:
 
 def choose_answers(reading: ReadText, more: Any) -> Answers:
     """Choose what is measured: at first what tells both texts apart."""
-    offered = metric.candidates(reading, TOKENS)
-    kind = metric.choose_kind(ANSWERS, FOUND, "patch", offered)
+    kind = metric.choose_kind(ANSWERS, FOUND, "patch", cache.model(reading.model)[0].config.classes is not None)
     if kind == FOUND:
         return None
     of: effect_metric.Kind = "prediction" if kind == "prediction" else "difference"
     with more:
-        quantity = metric.choose_tokens(of, offered)
+        quantity = metric.choose_tokens(of, metric.candidates(reading, TOKENS))
     if quantity.kind == "prediction":
         return quantity.token, quantity.token
     return quantity.against, quantity.token  # 0 is what this text predicts

@@ -35,7 +35,7 @@ class ClassHeadNames:
     dense_bias: bool | str = True
 
     def config(self, s: ConfigValues) -> ClassesConfig:
-        """What these settings make of it."""
+        """The settings of the head, by those of a file."""
         act = self.activation(s) if callable(self.activation) else self.activation
         return ClassesConfig(
             labels=_labels(s),

@@ -1,10 +1,9 @@
 """Falcon (arXiv:2311.16867): attention and feed-forward layer in parallel, few keys and values for many queries."""
 
 from tfcore.config import ModelConfig
+from tfcore.loading.families.alibi import BLOOM
 from tfcore.loading.families.config_values import ConfigValues, Tensors
 from tfcore.loading.families.mapping import Family, of
-
-_ATTENTION = "h.*.self_attention."
 
 
 def _config(s: ConfigValues, tensors: Tensors) -> ModelConfig:
@@ -52,15 +51,9 @@ FALCON = Family(
     architectures=("FalconForCausalLM", "FalconModel"),
     config=_config,
     rows={
-        "embed": of("word_embeddings") + of("lm_head"),
-        "unembed": of("lm_head"),
-        "decoder.ln_final": of("ln_f"),
+        **{row: names for row, names in BLOOM.rows.items() if row != "decoder.embed_norm"},
         "decoder.blocks.*.ln1": of("h.*.input_layernorm") + of("h.*.ln_attn"),
         "decoder.blocks.*.ln2": of("h.*.post_attention_layernorm") + of("h.*.ln_mlp"),
-        "decoder.blocks.*.attn.qkv": of(f"{_ATTENTION}query_key_value", by_head=True),
-        "decoder.blocks.*.attn.out": of(f"{_ATTENTION}dense"),
-        "decoder.blocks.*.mlp.up": of("h.*.mlp.dense_h_to_4h"),
-        "decoder.blocks.*.mlp.down": of("h.*.mlp.dense_4h_to_h"),
     },
     head="lm_head.weight",
     prefix="transformer.",
