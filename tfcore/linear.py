@@ -6,6 +6,13 @@ from torch import Tensor, nn
 from tfcore.onednn import linear
 
 
+def low_rank_update(
+    a: Float[Tensor, "rank d_in"], b: Float[Tensor, "d_out rank"], scale: float
+) -> Float[Tensor, "d_out d_in"]:
+    """s B A, which LoRA adds to a matrix (arXiv:2106.09685, equation 3)."""
+    return scale * b @ a
+
+
 class Linear(nn.Linear):
     """A layer of torch's whose product is `linear`."""
 

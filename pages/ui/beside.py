@@ -4,7 +4,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import cache, controls, fragments
-from pages.ui.loading import models
+from pages.ui.loading import model_settings, models, own_models
 from pages.ui.reading import text_box
 from tfcore.config import Architecture
 from tfcore.measures.counterfactual import counterfactual
@@ -62,7 +62,13 @@ def other_model(name: str, *of: Architecture, why_not: models.WhyNot | None = No
 
 
 def other_of(name: str, *of: Architecture, why_not: models.WhyNot | None = None) -> str:
-    """The model that stands beside another at first."""
+    """The model that stands beside another at first: beside an adapter the base that it changes, if it may be shown."""
+    base = models.base_of(name)
+    if base is not None and own_models.is_own(base) and model_settings.read().refusal(base) is None:
+        models.remember(base)
+        return base
+    if base is not None and base in models.fitting(*of, why_not=why_not):
+        return base
     known = models.names(*of) if why_not is None else models.fitting(*of, why_not=why_not)
     there = [one for one in known if one != name] or [name]
     return next(one for one in (models.DEFAULT, models.REAL, *there) if one in there)

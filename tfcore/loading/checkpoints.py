@@ -5,7 +5,7 @@ import functools
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from tfcore.device import device as pick_device
 from tfcore.files import CheckpointError as CheckpointError
 from tfcore.files import read_json
 from tfcore.loading import disk, real_models
+from tfcore.loading.adapters import AdaptedWeights, AdapterSummary, base_of, is_adapter
 from tfcore.loading.families import config_of, family_of
 from tfcore.loading.families.config_values import NoTensors, Tensors
 from tfcore.loading.families.mapping import Family, Piece, Shape, plan
@@ -171,7 +172,8 @@ def estimate(
     else:
         with _opened(folder) as opened:
             config, shapes, _ = _planned(opened)
-    if gguf_in(folder) is None and (why := lacking(folder)):  # the family comes first
+    read_from = tokenizer_place(folder)
+    if gguf_in(read_from) is None and (why := lacking(read_from)):  # the family comes first
         raise CheckpointError(f"{name_or_path} {why}")
     memory = _bytes(shapes, dtype)
     return Estimate(config, memory // dtype.itemsize, memory, download, free_memory(place), commit)
@@ -192,12 +194,13 @@ def load(
     Args:
         name_or_path: a shipped model such as "stories", or a real one that was fetched, such as "smollm2"; a folder
             written by save, or with a checkpoint of `transformers` (families: tfcore.loading.families.FAMILIES), or
-            a GGUF file (architectures: tfcore.loading.gguf_kinds.KINDS); or such a checkpoint's name on the hub,
-            "org/name", or a GGUF file's, "org/name/file.gguf", which is downloaded once. A text is the first of these
-            that there is; a Path is always a folder or file, and an OnHub never one: give these where the name comes
-            from somebody else. Weights are read from safetensors and GGUF alone, and tokenizers that neither ship with
-            tfcore nor belong to the real models run in a process of their own, which takes texts of a few megabytes at
-            a time; tfcore.tokenizers.foreign.load_tokenizer reads one that is trusted into this process.
+            with an adapter of `peft`, whose base lies beside it (tfcore.loading.adapters), or a GGUF file
+            (architectures: tfcore.loading.gguf_kinds.KINDS); or such a checkpoint's name on the hub, "org/name", or a
+            GGUF file's, "org/name/file.gguf", which is downloaded once. A text is the first of these that there is; a
+            Path is always a folder or file, and an OnHub never one: give these where the name comes from somebody
+            else. Weights are read from safetensors and GGUF alone, and tokenizers that neither ship with tfcore nor
+            belong to the real models run in a process of their own, which takes texts of a few megabytes at a time;
+            tfcore.tokenizers.foreign.load_tokenizer reads one that is trusted into this process.
         device: where to; None picks the best there is.
         dtype: to compute in; None means float32.
         revision: of a model on the hub: a branch, a tag or a commit.
@@ -276,7 +279,7 @@ class _Opened:
     said: Path
     values: dict[str, Any]
     family: Family | None
-    weights: Weights | GgufWeights
+    weights: Weights | GgufWeights | AdaptedWeights
 
 
 @contextmanager
@@ -287,6 +290,10 @@ def _opened(place: Path | Remote) -> Iterator[_Opened]:
         elsewhere, place = Elsewhere(place.missing, functools.partial(part, place)), Path(place.name)
     elif isinstance(place, Remote):
         place = place.place
+    if is_adapter(place):
+        with _opened(base_of(place).place) as base:
+            yield from _adapted(place, base)
+        return
     if (path := gguf_in(place)) is not None:
         with GgufWeights(path, elsewhere) as from_gguf:
             yield _Opened(path, from_gguf.values, _family(path, from_gguf.values), from_gguf)
@@ -302,6 +309,33 @@ def _opened(place: Path | Remote) -> Iterator[_Opened]:
         yield _Opened(path, values, family, weights)
 
 
+def _adapted(folder: Path, base: _Opened) -> Iterator[_Opened]:
+    """The base of an adapter with what that changes, until the block ends."""
+    assert not isinstance(base.weights, AdaptedWeights)
+    with AdaptedWeights(folder, base.weights, base.family) as weights:
+        opened = replace(base, weights=weights)
+        if more := weights.classes(base.values):  # in the place of the base's own head, whose tensors are left out
+            _planned(base)
+            family = _family(base.said, values := base.values | more)
+            assert family is not None
+            opened = replace(opened, values=values, family=replace(family, checked=".*"))
+        yield opened
+
+
+def adapter_summary(folder: Path) -> AdapterSummary | None:
+    """The changes that an adapter makes to its base; None where the folder is of none.
+
+    Raises:
+        CheckpointError: as load.
+    """
+    if not is_adapter(folder):
+        return None
+    with _opened(folder) as opened:
+        assert isinstance(opened.weights, AdaptedWeights)
+        weights = opened.weights
+        return AdapterSummary(base_of(folder), weights.updates, weights.whole, weights.parameters)
+
+
 def _planned(opened: _Opened) -> tuple[ModelConfig, dict[str, Shape], dict[str, list[Piece]]]:
     """The config of a checkpoint, the shapes of our tensors, and what each is made of; headers alone are read."""
     config = _config(opened.said, opened.family, opened.values, opened.weights)
@@ -310,7 +344,10 @@ def _planned(opened: _Opened) -> tuple[ModelConfig, dict[str, Shape], dict[str, 
     shapes = shapes_of(blank(config))
     weights = opened.weights
     pieces = plan(opened.family, config, shapes, weights.shapes, str(weights.path), weights.same)
-    opened.weights.check_numbers([piece.source for parts in pieces.values() for piece in parts])
+    sources = [piece.source for parts in pieces.values() for piece in parts]
+    if isinstance(weights, AdaptedWeights):
+        weights.check_used(sources, [piece.source for piece in pieces["embed.weight"]] if config.tie_embeddings else [])
+    weights.check_numbers(sources)
     return config, shapes, pieces
 
 
@@ -364,7 +401,7 @@ def shapes_of(model: Transformer) -> dict[str, Shape]:
     return {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
 
 
-def _fill(tensor: Tensor, pieces: list[Piece], weights: Weights | GgufWeights) -> None:
+def _fill(tensor: Tensor, pieces: list[Piece], weights: Weights | GgufWeights | AdaptedWeights) -> None:
     """One tensor of our model, assembled from those of the checkpoint, or of ones where it comes from none."""
     if not pieces:
         tensor.fill_(1)
@@ -377,6 +414,7 @@ def _fill(tensor: Tensor, pieces: list[Piece], weights: Weights | GgufWeights) -
 
 def _read_tokenizer(place: Path, config: ModelConfig) -> Tokenizer | None:
     """The tokenizer of a checkpoint: that of an available model in this process, all others in one of their own."""
+    place = tokenizer_place(place)
     trusted = place.parent == PRETRAINED or place in real_models.installed().values()
     said = gguf_in(place) or place / "tokenizer.json"
     if gguf_in(place) is not None:
@@ -394,6 +432,11 @@ def _read_tokenizer(place: Path, config: ModelConfig) -> Tokenizer | None:
             f"{said} has {tokenizer.vocab_size} tokens, more than the vocab_size={config.vocab_size} of its config"
         )
     return tokenizer
+
+
+def tokenizer_place(place: Path) -> Path:
+    """Where the tokenizer of a checkpoint is: an adapter that brings none has that of its base."""
+    return base_of(place).place if is_adapter(place) and not (place / "tokenizer.json").exists() else place
 
 
 def _isolated(content: bytes, said: Path, declared: Declared = NOTHING, rows: int = MOST_ROWS) -> Tokenizer:

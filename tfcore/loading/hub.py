@@ -30,8 +30,10 @@ TOKENIZER_FILES = {
     **dict.fromkeys(("vocab.json", "merges.txt", "vocab.txt"), LARGEST_VOCABULARY),
     "added_tokens.json": MAX_JSON_BYTES,
 }
+ADAPTER = "adapter_config.json"
 FILES = (
     *SMALL,
+    ADAPTER,
     *TOKENIZER_FILES,
     "*.safetensors",
     "*.gguf",
@@ -282,6 +284,8 @@ def _small_files(name: str, revision: str | None, commit: str, sizes: dict[str, 
     """The folder of that commit in the cache, with the small files in it."""
     if "config.json" not in sizes:
         why = _named_ggufs(sizes, f"{name}/") if any(map(_is_gguf, sizes)) else "which says what model it is"
+        if ADAPTER in sizes:
+            why = "as it is an adapter: those are read from a folder, with the folder of their base beside it"
         raise CheckpointError(f"{name} on the hub has no config.json, {why}")
     small = SMALL if "tokenizer.json" in sizes else SMALL | TOKENIZER_FILES
     for file, largest in small.items():

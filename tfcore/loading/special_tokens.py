@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from tfcore.files import read_json, read_text
-from tfcore.loading.checkpoints import folder_of
+from tfcore.loading.adapters import base_of, is_adapter
+from tfcore.loading.checkpoints import folder_of, tokenizer_place
 from tfcore.loading.gguf_file import GgufFile
 from tfcore.loading.gguf_models import gguf_in
 from tfcore.loading.hub import OnHub, cached
@@ -49,6 +50,9 @@ def special_tokens(name_or_path: str | Path | OnHub, tokenizer: Tokenizer) -> Sp
     template: Any = None
     numbers: dict[str, Any] = {}
     said, written = Declared(), None
+    adapter = place if place is not None and is_adapter(place) else None
+    if adapter is not None:
+        place = base_of(adapter).place
     if place is None or not (place.is_file() or (place / "config.json").is_file() or gguf_in(place)):
         pass
     elif (path := gguf_in(place)) is not None:
@@ -60,6 +64,8 @@ def special_tokens(name_or_path: str | Path | OnHub, tokenizer: Tokenizer) -> Sp
         config = read_json(place / "config.json")
         numbers = {name: config.get(f"{name}_id") for name in _IN_CONFIG}
         template, said, written = _template(place), declared_of(place), _end_of_writing(place)
+    if adapter is not None and tokenizer_place(adapter) == adapter:
+        template, said = _template(adapter) or template, declared_of(adapter)
     known = {name: _tokens(number, tokenizer) for name, number in numbers.items()}
     names = {name: tokenizer.token_bytes(ids[0]).decode("utf-8", "replace") for name, ids in known.items() if ids}
     special = tokenizer.special_tokens

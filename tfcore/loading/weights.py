@@ -18,6 +18,7 @@ from tfcore.loading import mxfp4
 
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 MAX_INDEX_BYTES = 10_000_000  # DeepSeek V3, of 91,991 tensors, has 8.9 million; they are read while all else waits
+PICKLES = ("pytorch_model*.bin", "adapter_model.bin", "*.pt", "*.pth")
 NUMBERS = ("F16", "BF16", "F32", "F64")  # as safetensors calls them
 
 
@@ -74,29 +75,30 @@ class Weights:
     numbers when asked for.
 
     Args:
-        folder: with model.safetensors, or an index and its files.
+        folder: with the file, or an index and its files.
         canonical: the name a tensor is to have; None leaves it out.
+        file: that has all of them where there is no index.
 
     Raises:
         CheckpointError: what is missing or damaged.
     """
 
-    def __init__(self, folder: Path, canonical: Callable[[str], str | None] = str) -> None:
+    def __init__(self, folder: Path, canonical: Callable[[str], str | None] = str, file: str = SINGLE) -> None:
         self._open = ExitStack()
         self._slices: dict[str, Any] = {}
         self._files: dict[str, Path] = {}
-        self.path = folder / SINGLE
+        self.path = folder / file
         try:
-            places = None if self.path.is_file() else shards(folder)
+            places = None if self.path.is_file() or file != SINGLE else shards(folder)
             if places is None:
                 self._add(self.path, None, canonical)
             else:
                 self.path = folder / INDEX
                 inside: dict[str, list[str]] = {}
-                for name, file in places.items():
-                    inside.setdefault(file, []).append(name)
-                for file in sorted(inside):
-                    self._add(folder / file, inside[file], canonical)
+                for name, part in places.items():
+                    inside.setdefault(part, []).append(name)
+                for part in sorted(inside):
+                    self._add(folder / part, inside[part], canonical)
             self._unpack()
         except BaseException:
             self._open.close()
@@ -176,7 +178,7 @@ def _check_header(path: Path) -> None:
 
 def _pickles(folder: Path) -> str:
     """The end of the message where weights are there, but as pickles; else empty."""
-    found = sorted([*folder.glob("pytorch_model*.bin"), *folder.glob("*.pt"), *folder.glob("*.pth")])
+    found = sorted(path for form in PICKLES for path in folder.glob(form))
     if not found:
         return ""
     return f", and {found[0].name} is a pickle, which can run any program and is not opened; convert it to safetensors"

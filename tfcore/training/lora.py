@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tfcore.linear import Linear
+from tfcore.linear import Linear, low_rank_update
 from tfcore.model import Transformer
 
 
@@ -51,7 +51,7 @@ class LoRALinear(nn.Module):
         """One linear layer of weight W + (alpha / r) B A: as fast as before the training."""
         d_out, d_in = self.base.weight.shape
         layer = Linear(d_in, d_out, bias=self.base.bias is not None).to(self.a.device)
-        layer.weight.copy_(self.base.weight + self.scale * self.b @ self.a)
+        layer.weight.copy_(self.base.weight + low_rank_update(self.a, self.b, self.scale))
         if self.base.bias is not None:
             layer.bias.copy_(self.base.bias)
         return layer

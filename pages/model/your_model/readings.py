@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.ui import cache, links, text
 from pages.ui.frame import Panel
-from pages.ui.loading import own_models, run_models
+from pages.ui.loading import models, own_models, run_models
 from pages.ui.reading import text_box
 from tfcore import available
 from tfcore.config import Architecture, ModelConfig
@@ -19,6 +19,7 @@ from tfcore.views.model.your_model import say
 TEXT = "Once upon a time there was a little dog who wanted to play with the cat."
 CHARACTERS = 500  # of a text
 READ = 400  # of what the model reads and writes
+CHANGED = 1_000  # of the sentence on an adapter
 CHIPS = 96  # tokens that are shown
 ONE_STACK: tuple[Architecture, ...] = ("decoder", "encoder")
 ROUTING = "experts/routing/page.py"  # for a mixture of experts alone
@@ -49,6 +50,8 @@ OF_TOKENS = {
     *("training/information/page.py", "inference/generation/page.py", "inference/kv_cache/page.py", ROUTING),
     *("inside/induction/page.py", "inside/stream/page.py"),
 }
+# those that show two models beside each other
+BESIDE = {file: PAGES[file] for file in ("inference/generation/page.py", "inside/flow/page.py")}
 SENTENCES = {
     "continuation": "Continuation:",
     "answer": "Output:",
@@ -79,11 +82,23 @@ def show_loaded(p: Panel, name: str) -> None:
     table, speech = st.columns([2, 3], gap="large")
     with table:
         st.markdown(f"**How it is built.** {say.Built(config)}")
+        if own is not None and own.adapter is not None:
+            st.markdown(f"**What the adapter changes.** {text.escape(str(say.adapted(own.adapter)), CHANGED)}")
+            beside_its_base(name, config)
         with st.expander("All settings"):
             st.dataframe(views.settings(config), hide_index=True, height="content")
     with speech:
         speak(p, name, tokenizer)
     where_to(name, config)
+
+
+def beside_its_base(name: str, config: ModelConfig) -> None:
+    """Links to pages where an adapter stands beside the model that it changes."""
+    with_it = {"model": name, "with": "model", "model2": models.base_of(name) or models.DEFAULT}
+    with st.container(horizontal=True):
+        for file, (label, kinds, _) in BESIDE.items():
+            if (config.scores_tokens or file not in OF_TOKENS) and (not kinds or config.architecture in kinds):
+                links.to(file, with_it, f"{label}, beside its base", ":material/compare:")
 
 
 def speak(p: Panel, name: str, tokenizer: Any) -> None:

@@ -177,10 +177,12 @@ def _places(settings: ModelSettings) -> list[Path]:
     if settings.folder is None or not settings.folder.is_dir():
         return []
     from tfcore.loading.gguf_models import is_later_part
+    from tfcore.loading.hub import ADAPTER
     from tfcore.loading.real_models import installed
 
     root, real = _resolved(settings.folder), {folder.resolve() for folder in installed().values()}
-    files = [*settings.folder.glob("*.gguf"), *settings.folder.glob("*/*.gguf"), *settings.folder.glob("*/config.json")]
+    forms = ("*.gguf", "*/*.gguf", "*/config.json", f"*/{ADAPTER}")
+    files = [path for form in forms for path in settings.folder.glob(form)]
     places = {path if path.parent == settings.folder else path.parent: _resolved(path) for path in files}
     return sorted(
         place

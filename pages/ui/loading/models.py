@@ -72,8 +72,9 @@ def choose(
     problem = _misfit(own.model.config, own.tokenizer, architectures, why_not)
     if problem is None:
         return name
-    st.info(f"{text.escape(name, 100)}: {problem} Shown instead: {default}.")
-    return default
+    instead = DEFAULT if name == default else default
+    st.info(f"{text.escape(name, 100)}: {problem} Shown instead: {text.escape(instead, 100)}.")
+    return instead
 
 
 def first(last: str = "1") -> str:
@@ -136,6 +137,15 @@ def names(*architectures: Architecture) -> list[str]:
     """Names of the models that are there at once: those of the server, and this visitor's own that are loaded."""
     loaded = [own for own in map(own_models.get, remember(None)) if own is not None]
     return [*available(*architectures), *(own.name for own in loaded if unfit(own.model.config, architectures) is None)]
+
+
+def base_of(name: str) -> str | None:
+    """The model that an adapter changes, by its name here; None for a model that is no adapter on its base."""
+    own = own_models.get(name)
+    if own is None or own.adapter is None:
+        return None
+    base = own.adapter.base
+    return base.name if base.is_real else f"{name.rpartition('/')[0]}/{base.name}"
 
 
 def remember(name: str | None) -> list[str]:

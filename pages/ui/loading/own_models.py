@@ -55,6 +55,7 @@ class Own:
         seconds: that loading took.
         state: of the files it came from: a commit, or when and how large they were.
         special: the SpecialTokens that end its texts, and its chat template.
+        adapter: the AdapterSummary of an adapter on its base; None for any other model.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Own:
     seconds: float
     state: str
     special: Any = None
+    adapter: Any = None
 
 
 class Store:
@@ -178,10 +180,13 @@ def _bring(name: str, settings: ModelSettings, say: progress.Say) -> None:
     _try_out(model, tokenizer)
     if isinstance(tokenizer, IsolatedTokenizer):
         tokenizer.on_failure = lambda problem: _stop_page(f"{name}: {problem}")
+    adapter = checkpoints.adapter_summary(place) if isinstance(place, Path) else None
     state = _state(place) if isinstance(place, Path) else str(estimate.commit)
+    if adapter is not None:
+        state += _state(adapter.base.place)
     assert tokenizer is not None  # estimate refuses a model without one
     special = special_tokens(place, tokenizer)
-    own = Own(name, large_models.taken(model), tokenizer, needed, time.monotonic() - began, state, special)
+    own = Own(name, large_models.taken(model), tokenizer, needed, time.monotonic() - began, state, special, adapter)
     if STORE.put(own):
         st.cache_data.clear()  # rare: somebody trained on, and loads the same folder again
         kept.SHELF.clear()

@@ -109,6 +109,12 @@ class Family:
             name = name.replace(old, new)
         return None if re.fullmatch(self.ignored, name) else name
 
+    def is_transposed(self, name: str) -> bool:
+        """Whether their matrix of this name is (in, out)."""
+        turned = (part for sources in self.rows.values() for row in sources if row.transposed for part in row.names)
+        pattern = re.sub(r"\.\d+\.", ".*.", name.removesuffix(".weight"), count=1)
+        return pattern in turned
+
     def sources(self, name: str) -> tuple[WeightSource, ...]:
         """The tensors that our tensor of this name comes from, names in full but for the number of the expert."""
         number = re.search(r"\.(\d+)\.", name)

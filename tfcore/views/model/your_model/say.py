@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tfcore.config import ModelConfig
-from tfcore.measures.quantities import counted, gigabytes
+from tfcore.loading.adapters import AdapterSummary
+from tfcore.measures.quantities import counted, gigabytes, span, whole
 from tfcore.measures.token_text import visible
 from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.model.your_model.measure import FirstWords, Need, RoundTrip
+
+MOST_NAMED = 8  # modules, tensors, layers in a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,70 @@ class Built(Finding):
             f"{layers[0].upper()}{layers[1:]}, {counted(heads.n_heads, 'head')}{shared} each, width {one.d_model:,}, "
             f"{hidden}; positions: {one.positions.kind}; {one.norm.kind}, {one.norm.placement}."
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Adapted(Finding):
+    """The changes that an adapter makes to its base.
+
+    Args:
+        base: its name.
+        matrices: how many are changed.
+        modules: the ends of their names.
+        layers: in which they are.
+        ranks, scales: r and s of the updates s B A.
+        parameters: how many numbers the adapter has.
+        whole: names of tensors that it brings whole.
+    """
+
+    base: str
+    matrices: int
+    modules: tuple[str, ...]
+    layers: tuple[int, ...]
+    ranks: tuple[int, ...]
+    scales: tuple[float, ...]
+    parameters: int
+    whole: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        ends = ", ".join(self.modules[:MOST_NAMED]) + (", …" if self.modules[MOST_NAMED:] else "")
+        brought = ""
+        if self.whole:
+            named = ", ".join(self.whole[:MOST_NAMED]) + (", …" if self.whole[MOST_NAMED:] else "")
+            brought = f" It brings {counted(len(self.whole), 'tensor')} whole: {named}."
+        return (
+            f"{'1 matrix' if self.matrices == 1 else f'{self.matrices:,} matrices'} of {self.base} ({ends}) in "
+            f"{_layers(self.layers)}: to each it adds B A of rank {span(self.ranks, 'd')}, scaled by "
+            f"{span(self.scales, '.3g')}. The adapter has {whole(self.parameters)} numbers.{brought}"
+        )
+
+
+def _layers(layers: tuple[int, ...]) -> str:
+    """Their numbers, in a row or one by one."""
+    if not layers:
+        return "no layer"
+    if len(layers) == 1:
+        return f"layer {layers[0]}"
+    if layers == tuple(range(layers[0], layers[-1] + 1)):
+        return f"layers {layers[0]} to {layers[-1]}"
+    more = ", …" if layers[MOST_NAMED:] else ""
+    return f"{len(layers)} layers ({', '.join(map(str, layers[:MOST_NAMED]))}{more})"
+
+
+def adapted(summary: AdapterSummary) -> Adapted:
+    """The finding on an adapter."""
+    updates = summary.updates.values()
+    return Adapted(
+        base=summary.base.name,
+        matrices=len(updates),
+        modules=summary.modules,
+        layers=summary.layers,
+        ranks=tuple(sorted({update.rank for update in updates})),
+        scales=tuple(sorted({update.scale for update in updates})),
+        parameters=summary.parameters,
+        whole=summary.whole,
+    )
 
 
 def round_trip(trip: RoundTrip) -> Statement:
