@@ -1,8 +1,14 @@
 """The page on one's own model: what it would take, where it is refused, and what is shown of it."""
 
-import pytest
+import json
+import shutil
 
-from pages.ui.loading import own_models
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from pages.model.your_model.readings import BESIDE
+from pages.ui.loading import model_settings, own_models
 from tests.pages.figures import figures
 from tests.pages.own_models import brought, keys, wait_for
 from tests.pages.visits import opened, run, said
@@ -87,3 +93,40 @@ def test_a_model_that_just_fits_can_be_loaded(allowed, monkeypatch, spare, fits)
     assert (f"It does not fit: it needs {gigabytes(size)}" in said(test, "warning")) != fits
     notes = [note["text"] for note in figures(test)["fits"][1]["layout"]["annotations"]]
     assert f"limit here: {gigabytes(size + spare)}" in notes
+
+
+@pytest.fixture
+def adapter(allowed):
+    """./tuned, an adapter of ./llama, both loaded."""
+    weights = load_file(allowed / "llama" / "model.safetensors")
+    name, weight = next((name, one) for name, one in weights.items() if name.endswith("1.self_attn.v_proj.weight"))
+    module, (rows, columns) = f"base_model.model.{name.removesuffix('.weight')}", weight.shape
+    parts = {f"{module}.lora_A.weight": torch.ones(1, columns), f"{module}.lora_B.weight": torch.ones(rows, 1)}
+    tuned = allowed / "tuned"
+    tuned.mkdir(exist_ok=True)
+    save_file(parts, tuned / "adapter_model.safetensors")
+    said = {"peft_type": "LORA", "base_model_name_or_path": "org/llama", "r": 1, "lora_alpha": 2}
+    (tuned / "adapter_config.json").write_text(json.dumps(said))
+    yield brought("./tuned")
+    shutil.rmtree(tuned)
+
+
+def test_of_an_adapter_the_page_says_what_it_changes_and_leads_to_it_beside_its_base(adapter):
+    assert "./tuned" in model_settings.folders(model_settings.read())
+    test = opened("model/your_model/page.py", model="./tuned")
+    told = said(test, "markdown")
+    assert "What the adapter changes.** 1 matrix of llama (v_proj) in layer 1: to each it adds B A of rank 1" in told
+    linked = [e.proto.query_string for e in test.main if getattr(e, "type", "") == "page_link"]
+    assert sum("model2=.%2Fllama" in query and "with=model" in query for query in linked) == len(BESIDE)
+
+
+@pytest.mark.parametrize("page", ["inference/generation/page.py", "inside/flow/page.py", "foundations/heads/page.py"])
+def test_an_adapter_stands_beside_its_base(adapter, page):
+    more = {"show": "compare"} if "heads" in page else {}
+    test = opened(page, model="./tuned", text="The cat sat on the mat.", **{"with": "model"}, **more)
+    assert test.selectbox(key="model2").value == "./llama"
+    assert "./llama** is not loaded" in said(test, "markdown")
+    brought("./llama")
+    test = run(test)
+    assert "is not loaded" not in said(test, "markdown")
+    assert not test.exception
