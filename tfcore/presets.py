@@ -11,6 +11,7 @@ from tfcore.part_configs import (
     AttentionConfig,
     ExpertsConfig,
     FeedForwardConfig,
+    LayerConfig,
     NormConfig,
     PositionsConfig,
     RopeScaling,
@@ -253,13 +254,155 @@ def deepseek_moe_16b() -> ModelConfig:
     )
 
 
+def gemma2_2b() -> ModelConfig:
+    """Gemma 2 2B: 2,614,341,888 (arXiv:2408.00118, tables 1 and 2; soft caps and windows: section 2)."""
+    return gemma_7b().changed(
+        d_model=2304,
+        n_layers=26,
+        n_heads=8,
+        n_kv_heads=4,
+        d_ff=9216,
+        embed_scale=2304**0.5,
+        norm_placement="sandwich",
+        attn_softcap=50.0,
+        logit_softcap=30.0,
+        layers=tuple(LayerConfig(window=None if i % 2 else 4096) for i in range(26)),
+    )
+
+
+def gemma3_1b() -> ModelConfig:
+    """Gemma 3 1B: 999,885,952 (arXiv:2503.19786, table 1, which says 302 M and 698 M; sizes in its model card).
+
+    Five layers with a window, whose rotations have the base 10,000, then one without, of base 1,000,000 (section 2).
+    """
+    local = LayerConfig(window=512, positions=PositionsConfig(kind="rope", base=10_000.0))
+    return gemma2_2b().changed(
+        vocab_size=262_144,
+        d_model=1152,
+        n_heads=4,
+        n_kv_heads=1,
+        d_ff=6912,
+        max_seq_len=32_768,
+        embed_scale=1152**0.5,
+        attn_softcap=None,
+        logit_softcap=None,
+        qk_norm="head",
+        rope_base=1_000_000.0,
+        layers=tuple(LayerConfig() if i % 6 == 5 else local for i in range(26)),
+    )
+
+
+def qwen3_8b() -> ModelConfig:
+    """Qwen3 8B: 8,190,735,360 (arXiv:2505.09388, table 1; widths as in its model card)."""
+    return qwen2_7b().changed(
+        vocab_size=151_936,
+        d_model=4096,
+        n_layers=36,
+        n_heads=32,
+        n_kv_heads=8,
+        d_head=128,
+        d_ff=12_288,
+        max_seq_len=40_960,
+        qkv_bias=False,
+        qk_norm="head",
+    )
+
+
+def qwen3_30b_a3b() -> ModelConfig:
+    """Qwen3 30B-A3B: 30,532,122,624, of which each token uses about 3.3 B (arXiv:2505.09388, table 2, and its card)."""
+    experts = ExpertsConfig(n_experts=128, top_k=8, d_expert=768, softmax="before", renormalize=True)
+    return qwen3_8b().changed(d_model=2048, n_layers=48, n_kv_heads=4, d_ff=6144, experts=experts)
+
+
+def olmo2_7b() -> ModelConfig:
+    """OLMo 2 7B: 7,298,617,344 (arXiv:2501.00656; norms of what is added: section 3.2; sizes in its model card)."""
+    return llama2_7b().changed(
+        vocab_size=100_352, norm_eps=1e-6, rope_base=500_000.0, norm_placement="after", qk_norm="width"
+    )
+
+
+def pythia_6_9b() -> ModelConfig:
+    """Pythia 6.9B: 6,857,302,016, of which 6,444,163,072 are not of the two tables (arXiv:2304.01373, table 1)."""
+    return gpt2_small().changed(
+        vocab_size=50_432,
+        d_model=4096,
+        n_layers=32,
+        n_heads=32,
+        d_ff=16_384,
+        max_seq_len=2048,
+        activation="gelu",
+        positions=PositionsConfig(kind="rope", rotated=32),
+        parallel=True,
+        shared_norm=False,
+        tie_embeddings=False,
+    )
+
+
+def phi3_mini() -> ModelConfig:
+    """Phi-3 mini, 4,096 tokens: 3,821,079,552 (arXiv:2404.14219, section 2, which says 3.8 B)."""
+    return llama2_7b().changed(vocab_size=32_064, d_model=3072, d_ff=8192, window=2047)
+
+
+def smollm3_3b() -> ModelConfig:
+    """SmolLM3 3B: 3,075,098,624 (its model card); every fourth layer has no positions (arXiv:2501.18795)."""
+    none = LayerConfig(positions=PositionsConfig(kind="none"))
+    return llama3_8b().changed(
+        d_model=2048,
+        n_layers=36,
+        n_heads=16,
+        n_kv_heads=4,
+        d_ff=11_008,
+        max_seq_len=65_536,
+        norm_eps=1e-6,
+        rope_base=5_000_000.0,
+        tie_embeddings=True,
+        layers=tuple(none if i % 4 == 3 else LayerConfig() for i in range(36)),
+    )
+
+
+def gpt_oss_120b() -> ModelConfig:
+    """gpt-oss 120B: 116,829,156,672, of which each token uses about 5.1 B (arXiv:2508.10925, table 1).
+
+    Windows of 128 tokens in every other layer, a learned sink in each head (section 2.2).
+    """
+    return llama2_7b().changed(
+        vocab_size=201_088,
+        d_model=2880,
+        n_layers=36,
+        n_heads=64,
+        n_kv_heads=8,
+        d_head=64,
+        d_ff=2880,
+        max_seq_len=131_072,
+        qkv_bias=True,
+        out_bias=True,
+        attn_sinks=True,
+        ff_gain=1.702,
+        ff_limit=7.0,
+        ff_shift=1.0,
+        experts=ExpertsConfig(n_experts=128, top_k=4, bias=True, softmax="after"),
+        layers=tuple(LayerConfig(window=None if i % 2 else 128) for i in range(36)),
+        positions=PositionsConfig(
+            kind="rope",
+            base=150_000.0,
+            scaling=RopeScaling(kind="yarn", factor=32.0, original_len=4096, high_freq=32.0, whole_pairs=False),
+        ),
+    )
+
+
+def gpt_oss_20b() -> ModelConfig:
+    """gpt-oss 20B: 20,914,757,184, of which each token uses about 3.6 B (arXiv:2508.10925, table 1)."""
+    return gpt_oss_120b().changed(n_layers=24, experts=ExpertsConfig(n_experts=32, top_k=4, bias=True, softmax="after"))
+
+
 PRESETS: dict[str, Callable[[], ModelConfig]] = {
     preset.__name__: preset
     for preset in (
         *(transformer_base, transformer_big, bert_base, bert_large),
         *(gpt2_small, gpt2_medium, gpt2_large, gpt2_xl, gpt3_175b, t5_small, t5_base, t5_large),
         *(llama_7b, llama2_7b, llama2_13b, llama2_70b, llama3_8b, llama3_70b, llama3_405b),
-        *(mistral_7b, mixtral_8x7b, qwen2_7b, gemma_7b, deepseek_moe_16b),
+        *(mistral_7b, mixtral_8x7b, qwen2_7b, qwen3_8b, qwen3_30b_a3b, gemma_7b, gemma2_2b, gemma3_1b),
+        *(deepseek_moe_16b, olmo2_7b, pythia_6_9b, phi3_mini, smollm3_3b, gpt_oss_20b, gpt_oss_120b),
     )
 }
 
@@ -287,6 +430,16 @@ NAMES = {
     "mistral_7b": "Mistral 7B",
     "mixtral_8x7b": "Mixtral 8x7B",
     "qwen2_7b": "Qwen2 7B",
+    "qwen3_8b": "Qwen3 8B",
+    "qwen3_30b_a3b": "Qwen3 30B-A3B",
     "gemma_7b": "Gemma 7B",
+    "gemma2_2b": "Gemma 2 2B",
+    "gemma3_1b": "Gemma 3 1B",
     "deepseek_moe_16b": "DeepSeekMoE 16B",
+    "olmo2_7b": "OLMo 2 7B",
+    "pythia_6_9b": "Pythia 6.9B",
+    "phi3_mini": "Phi-3 mini",
+    "smollm3_3b": "SmolLM3 3B",
+    "gpt_oss_20b": "gpt-oss 20B",
+    "gpt_oss_120b": "gpt-oss 120B",
 }

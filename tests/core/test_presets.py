@@ -10,7 +10,18 @@ import transformers
 from tfcore.config import ModelConfig
 from tfcore.measures.parameter_count import parameters
 from tfcore.model import Transformer
-from tfcore.presets import PRESETS, bert_base, bert_large, deepseek_moe_16b, mixtral_8x7b, t5_base
+from tfcore.presets import (
+    PRESETS,
+    bert_base,
+    bert_large,
+    deepseek_moe_16b,
+    gpt_oss_20b,
+    gpt_oss_120b,
+    mixtral_8x7b,
+    pythia_6_9b,
+    qwen3_30b_a3b,
+    t5_base,
+)
 from tfcore.views.model.parameters.measure import published_sizes
 
 EXACT = {  # what the published weights hold
@@ -35,6 +46,16 @@ EXACT = {  # what the published weights hold
     "qwen2_7b": 7_615_616_512,
     "gemma_7b": 8_537_680_896,
     "deepseek_moe_16b": 16_375_728_128,
+    "gemma2_2b": 2_614_341_888,
+    "gemma3_1b": 999_885_952,
+    "qwen3_8b": 8_190_735_360,
+    "qwen3_30b_a3b": 30_532_122_624,
+    "olmo2_7b": 7_298_617_344,
+    "pythia_6_9b": 6_857_302_016,
+    "phi3_mini": 3_821_079_552,
+    "smollm3_3b": 3_075_098_624,
+    "gpt_oss_20b": 20_914_757_184,
+    "gpt_oss_120b": 116_829_156_672,
 }
 ROUNDED = {  # what the papers say, and how far from it rounding goes
     "transformer_base": (65e6, 0.03),
@@ -59,9 +80,31 @@ def test_a_preset_has_about_as_many_parameters_as_its_paper_says(name, published
     assert parameters(PRESETS[name]()).total == pytest.approx(count, rel=tolerance)
 
 
-@pytest.mark.parametrize(("preset", "published"), [(mixtral_8x7b, 12.9e9), (deepseek_moe_16b, 2.8e9)])
+@pytest.mark.parametrize(
+    ("preset", "published"), [(mixtral_8x7b, 12.9e9), (deepseek_moe_16b, 2.8e9), (qwen3_30b_a3b, 3.3e9)]
+)
 def test_each_token_uses_the_published_part_of_a_mixture(preset, published):
-    assert parameters(preset()).active == pytest.approx(published, rel=0.012)
+    assert parameters(preset()).active == pytest.approx(published, rel=0.017)
+
+
+@pytest.mark.parametrize(
+    ("preset", "experts", "attention", "tables", "active"),
+    [(gpt_oss_20b, 19.12e9, 0.64e9, 1.16e9, 3.61e9), (gpt_oss_120b, 114.71e9, 0.96e9, 1.16e9, 5.13e9)],
+)
+def test_the_parts_of_gpt_oss_are_those_of_its_card(preset, experts, attention, tables, active):
+    """Table 1, which rounds to 10 M, and counts of the two tables the unembedding alone as active."""
+    counted = parameters(preset())
+    of = counted.by_component
+    assert of["experts"] + of["router"] == pytest.approx(experts, abs=6e6)
+    assert of["attention"] == pytest.approx(attention, abs=6e6)
+    assert of["token embedding"] + of["unembedding"] == pytest.approx(tables, abs=6e6)
+    assert counted.active - of["token embedding"] == pytest.approx(active, abs=6e6)
+
+
+def test_pythia_has_as_many_parameters_without_its_tables_as_its_paper_says():
+    counted = parameters(pythia_6_9b())
+    of = counted.by_component
+    assert counted.total - of["token embedding"] - of["unembedding"] == 6_444_163_072
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -46,6 +46,7 @@ def activations() -> None:
                 "steeper than 1": {"act": "gelu", "x": 1.4},
                 "the lowest point": {"act": "silu", "x": -1.3},
                 "exact or tanh?": {"act": "gelu_tanh", "x": -2.0},
+                "a slope that grows": {"act": "relu2", "x": 2.0},
             }
         )
         with p.controls:
@@ -66,7 +67,8 @@ def activations() -> None:
             "ReLU's slope is 0 below 0: a neuron whose input stays there gets no gradient. GELU and SiLU dip below 0 "
             "and keep a slope there, and are a little steeper than 1 above. "
             f"{say.gelu_difference(value.result.curves)} The original GPT-2 used the approximation because it was "
-            "faster."
+            "faster. Squared ReLU (ReLU²), found by a search (arXiv:2109.08668) and used by Nemotron, has no corner at "
+            "0, and its slope grows with the input."
         )
         p.question(
             "Why does a layer with ReLU and no biases compute the same after all weights of W_up are doubled and those "

@@ -33,6 +33,7 @@ with panel() as p:
                 "vocab": 50_257,
             },
             "46.7 B, 12.9 B active": {"model": "mixtral_8x7b", "view": "ring"},
+            "116.8 B, 5.1 B active": {"model": "gpt_oss_120b", "view": "ring"},
             "LLaMA 2 against 3": {"model": "llama3_8b", "versus": "llama2_7b"},
             "12 heads in 832": {"model": OWN, "d_model": 832, "n_heads": 12},
         }

@@ -27,11 +27,12 @@ def test_at_0_the_slope_of_relu_is_0_and_0_is_not_negative():
 def test_exact_and_tanh_gelu_differ_by_less_than_a_thousandth():
     result = functions.activation_curves()
     assert 4e-4 < result.difference < 5e-4
-    assert result.value.shape == result.slope.shape == (4, functions.CURVE_POINTS)
+    assert result.value.shape == result.slope.shape == (5, functions.CURVE_POINTS)
 
 
 @pytest.mark.parametrize(
-    ("kind", "x", "value"), [("relu", -1, 0), ("relu", 2, 2), ("gelu", -1, -0.158655), ("silu", -1, -0.268941)]
+    ("kind", "x", "value"),
+    [("relu", -1, 0), ("relu", 2, 2), ("gelu", -1, -0.158655), ("silu", -1, -0.268941), ("relu2", 3, 9)],
 )
 def test_known_values(kind, x, value):
     assert functions.value_and_slope(kind, float(x))[0] == pytest.approx(value, abs=1e-6)

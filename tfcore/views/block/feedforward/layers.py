@@ -47,6 +47,7 @@ FORMULAS: dict[Activation, str] = {
     "gelu_tanh": r"f(x) = \tfrac{x}{2}(1 + \tanh u) \qquad f'(x) = \tfrac{1 + \tanh u}{2} + "
     r"\tfrac{x}{2}\,(1 - \tanh^2 u)\,u' \qquad u = \sqrt{2/\pi}\,(x + 0.044715\,x^3)",
     "silu": r"\mathrm{SiLU}(x) = x\,\sigma(x) \qquad \mathrm{SiLU}'(x) = \sigma(x)\,\big(1 + x\,(1 - \sigma(x))\big)",
+    "relu2": r"\mathrm{ReLU}^2(x) = \max(0, x)^2 \qquad f'(x) = 2 \max(0, x)",
 }
 # What a unit without a gate can be.
 PLAIN: dict[Activation, str] = {
@@ -101,7 +102,8 @@ def curve(kind: Activation, x: float, *, slope: bool = False) -> View:
         table=lambda: pd.DataFrame(rows.T, columns=list(ACTIVATION_NAMES.values())).assign(x=shown.x),
         formula=FORMULAS[kind],
         code=(functions.SLOPES[kind], FeedForward),
-        papers="GELU: arXiv:1606.08415, section 2. SiLU: the same paper, and arXiv:1702.03118.",
+        papers="GELU: arXiv:1606.08415, section 2. SiLU: the same paper, and arXiv:1702.03118. Squared ReLU: "
+        "arXiv:2109.08668, section 3.1.",
     )
 
 

@@ -187,7 +187,7 @@ def every_model(
         key="models",
         title="The same sequences in every model",
         result=bytes_by_model,
-        chart=models_figure(dots, unit, height=560),
+        chart=models_figure(dots, unit, height=max(560, 100 + 19 * len(dots))),
         min_width=350,
         findings=(cache_range(bytes_by_model, tokens, batch),),
         note="Published sizes; sequences longer than a model's context are counted all the same.",

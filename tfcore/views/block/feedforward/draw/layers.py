@@ -17,7 +17,7 @@ from tfcore.views.block.feedforward.measure.activation_functions import (
 )
 from tfcore.views.block.feedforward.measure.layers import GatedUnit
 
-CURVE_DASHES = ("dot", "solid", "dash", "longdashdot")
+CURVE_DASHES = ("dot", "solid", "dash", "longdashdot", "longdash")
 
 
 def activation_figure(result: ActivationCurves, kind: Activation, x: float, height: int, *, slope: bool) -> go.Figure:
@@ -44,7 +44,7 @@ def activation_figure(result: ActivationCurves, kind: Activation, x: float, heig
                 hovertemplate="%{x:.2f}: %{y:.4f}<extra>" + ACTIVATION_NAMES[PLAIN_ACTIVATIONS[i]] + "</extra>",
             )
         )
-    at = float(np.interp(x, result.x, rows[chosen]))
+    at, highest = float(np.interp(x, result.x, rows[chosen])), float(rows[chosen].max())
     data.append(
         {
             "type": "scatter",
@@ -65,7 +65,7 @@ def activation_figure(result: ActivationCurves, kind: Activation, x: float, heig
         xaxis=kit.axis("input x", [-CURVE_LIMIT, CURVE_LIMIT], fixed=True),
         yaxis=kit.axis(
             "slope f′(x)" if slope else "f(x)",
-            [-0.25, 1.25] if slope else [-0.6, CURVE_LIMIT],
+            [-0.25, max(1.25, highest)] if slope else [-0.6, max(CURVE_LIMIT, highest)],
             fixed=True,
             zeroline=True,
             zerolinecolor="@grid",

@@ -15,7 +15,13 @@ from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
 from tfcore.part_configs import Activation
 
-ACTIVATION_NAMES: dict[Activation, str] = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "silu": "SiLU"}
+ACTIVATION_NAMES: dict[Activation, str] = {
+    "relu": "ReLU",
+    "gelu": "GELU",
+    "gelu_tanh": "GELU (tanh)",
+    "silu": "SiLU",
+    "relu2": "ReLU²",
+}
 PLAIN_ACTIVATIONS: tuple[Activation, ...] = tuple(ACTIVATION_NAMES)
 CURVE_LIMIT = 5.0  # curves are drawn from -CURVE_LIMIT to CURVE_LIMIT
 CURVE_POINTS = 401
@@ -50,11 +56,17 @@ def silu_slope(x: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
     return sigmoid * (1 + x * (1 - sigmoid))
 
 
+def relu2_slope(x: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
+    """d max(0, x)^2 / dx = 2 max(0, x): 0 at 0 from both sides (squared ReLU: arXiv:2109.08668, section 3.1)."""
+    return 2 * x.clamp(min=0)
+
+
 SLOPES: dict[Activation, Callable[[Tensor], Tensor]] = {
     "relu": relu_slope,
     "gelu": gelu_slope,
     "gelu_tanh": gelu_tanh_slope,
     "silu": silu_slope,
+    "relu2": relu2_slope,
 }
 
 
