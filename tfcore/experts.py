@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -12,6 +11,7 @@ from tfcore.config import ModelConfig
 from tfcore.feedforward import activated
 from tfcore.inspection.capture import ActivationRecorder
 from tfcore.linear import Linear
+from tfcore.onednn import linear
 from tfcore.part_configs import ExpertsConfig
 from tfcore.routing import (
     choose_experts,
@@ -216,7 +216,7 @@ class Experts(nn.Module):
         down_bias: Float[Tensor, " d_model"] | None,
     ) -> Float[Tensor, "rows d_model"]:
         """One expert's output for its tokens."""
-        return F.linear(self._activate(F.linear(x, up, up_bias)), down, down_bias)
+        return linear(self._activate(linear(x, up, up_bias)), down, down_bias)
 
     def _activate(self, h: Float[Tensor, "*batch d_up"]) -> Float[Tensor, "*batch d_expert"]:
         return activated(self.layer, *h.chunk(self.halves, dim=-1))

@@ -1,7 +1,8 @@
 """The whole Transformer, top to bottom: embed, a stack of blocks (or two), the language head."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, Self
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -15,7 +16,7 @@ from tfcore.input_checks import check_inputs
 from tfcore.inspection.capture import ActivationRecorder, Capture, blocks_below
 from tfcore.inspection.edits import Edit
 from tfcore.kv_cache import KVCache
-from tfcore.linear import Embedding, Linear
+from tfcore.linear import Embedding, Linear, widen
 from tfcore.norms import Norm
 from tfcore.onednn import linear
 from tfcore.part_configs import ClassActivation, ClassesConfig
@@ -198,12 +199,36 @@ class Transformer(nn.Module):
     @property
     def device(self) -> torch.device:
         """The device that the weights are on."""
-        return self.embed.weight.device
+        return self.embed.stored.device
 
     @property
     def dtype(self) -> torch.dtype:
-        """The type of the weights."""
-        return self.embed.weight.dtype
+        """The type that is computed in."""
+        return self.embed.dtype
+
+    @property
+    def halved(self) -> bool:
+        """Whether matrices are kept in 16 bits and computed in a wider type (tfcore.half_weights)."""
+        return self.embed.stored.dtype != self.dtype
+
+    @property
+    def weight_bytes(self) -> int:
+        """The memory that the weights take."""
+        return sum(one.nbytes for one in self.parameters())
+
+    def to(self, *place: Any, **named: Any) -> Self:
+        """The model itself, elsewhere or in another type, which it then computes in, too."""
+        if any(isinstance(one, torch.dtype) for one in (*place, *named.values())):
+            widen(self, None)
+        return super().to(*place, **named)
+
+    def with_weights(self, config: ModelConfig, weights: Mapping[str, Float[Tensor, "..."]]) -> "Transformer":
+        """A model of another config, ready to answer, with weights of this one: they are not copied."""
+        with torch.device("meta"):
+            other = Transformer(config)
+        other.load_state_dict(weights, assign=True)
+        widen(other, self.dtype if self.halved else None)
+        return other.eval().requires_grad_(False)
 
     @property
     def stack(self) -> Stack:
@@ -260,7 +285,7 @@ class Transformer(nn.Module):
             return None
         if config.classes is not None:
             return self.classes(x)
-        table = self.embed.weight if config.tie_embeddings else self.unembed.weight
+        table = self.embed.stored if config.tie_embeddings else self.unembed.stored
         if config.head == "mlm":
             logits = linear(self.mlm(x), table, self.mlm.bias)
         else:

@@ -7,6 +7,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
+from tfcore.half_weights import is_narrower, widened_linear
+
 LEAST = 2**18  # numbers in a matrix, from which oneDNN gains; below, its start takes longer than the product
 FEW = 3  # vectors at once, up to which MKL is the faster one on processors of Intel
 
@@ -20,6 +22,8 @@ def linear(
     third of the speed of the memory. oneDNN, which torch brings too, does not; what it gains is in the benchmarks
     ("onednn"). On Intel's, MKL is the faster one for a few vectors, as when text is written. They differ by rounding.
     """
+    if is_narrower(weight, x.dtype):
+        return widened_linear(x, weight, bias)
     if _by_onednn(x, weight, bias):
         return _OneDnn.apply(x, weight, bias)  # type: ignore[no-untyped-call]
     return F.linear(x, weight, bias)

@@ -27,6 +27,7 @@ FORMER: dict[str, dict[str, str]] = {
         "most of its work": "share of its load",
     },
     "colour": {"what it holds": "state", "whose it is": "request"},
+    "dtype": {"float32, as here": "float32"},
     "draft": {"single-token table": "bigram table"},
     "job": {"fill the blank": "predict a masked token"},
     "kind": {"stream": "residual stream"},

@@ -10,7 +10,18 @@ import pytest
 from tests.architecture.sources import ROOT, broken, files, imports, module_name, targets
 
 # From the bottom up; a module may import those below it and those on its own level that share its package.
-CORE = ("positions", "masks", "onednn", "linear", "norms", "feedforward", "attention", "experts", "routing")
+CORE = (
+    "positions",
+    "masks",
+    "half_weights",
+    "onednn",
+    "linear",
+    "norms",
+    "feedforward",
+    "attention",
+    "experts",
+    "routing",
+)
 BESIDE = ("kv_cache", "input_checks", "initialise")
 LEVELS = [
     (

@@ -164,11 +164,11 @@ def test_a_model_that_does_not_fit_is_refused_before_it_is_read(whole, monkeypat
 def test_needed_memory_is_that_of_the_type_computed_in(monkeypatch):
     shapes = {"a": (1000, 1000, 1000), "b": (500_000_000,)}
     monkeypatch.setattr(weights, "free_memory", lambda _: 4_000_000_000)
-    check_memory(shapes, torch.bfloat16, CPU)  # 3 GB
+    check_memory(shapes, dict.fromkeys(shapes, torch.bfloat16), CPU)  # 3 GB
     with pytest.raises(CheckpointError, match=r"needs 6\.0 GB of memory .* in float32, 4\.0 GB are available on cpu"):
-        check_memory(shapes, torch.float32, CPU)
+        check_memory(shapes, dict.fromkeys(shapes, torch.float32), CPU)
     monkeypatch.setattr(weights, "free_memory", lambda _: None)  # the system does not tell
-    check_memory(shapes, torch.float32, CPU)
+    check_memory(shapes, dict.fromkeys(shapes, torch.float32), CPU)
 
 
 def test_free_memory_is_the_smaller_of_machine_and_container(tmp_path, monkeypatch):

@@ -10,10 +10,12 @@ what is listed go through all of it.
 import re
 from collections.abc import Callable, Iterator, Sequence
 from os import environ
+from shutil import copy
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 from pages.facts import pages
@@ -21,18 +23,21 @@ from pages.reference.check.round import LENGTH
 from pages.ui import finder
 from pages.ui.session import KEY as SESSION
 from pages.ui.work import filling, jobs, live
+from tests import own_folders
 from tests.comparison import differences, distinct, unmatched
 from tests.nightly import nightly, often, often_of_several
 from tests.pages.clicks import record_clicks
 from tests.pages.day_before import WRITTEN, is_changed, shown_before, write
 from tests.pages.experiments_to_visit import LIVE_PAGES
 from tests.pages.grammar import faults
+from tests.pages.own_models import brought
 from tests.pages.random_controls import set_all
 from tests.pages.sights import ask_for_tables, drawn, places, said_and_set, set_by_buttons, sets
 from tests.pages.snapshot import ANEW, EXAMPLE, compare, lines, new_lines
 from tests.pages.snapshot import FOLDER as SNAPSHOTS
 from tests.pages.visits import opened, plain, run, said
 from tests.pages.waiting import wait_for_jobs
+from tfcore.loading import checkpoints
 from tfcore.views.model.your_model import measure as your_model
 
 pytestmark = pytest.mark.usefixtures("short")
@@ -70,6 +75,9 @@ OF_SMALL_MODELS = {
 }
 # Words beside numbers that the machine decides, and lines for edges that come in no order as they do nothing.
 DECIDED = (*EXPLODES, "times as long", "+0.00 logits", "-0.00 logits")
+
+# Lines that say how a model is kept, or how long it took to load
+OF_BYTES = (*DECIDED, "in 16 bits", "Memory of its weights", "from a folder", "Models here")
 
 # With a choice that begins a training or a measurement.
 PARTLY_LIVE = (
@@ -290,6 +298,35 @@ def test_every_choice_shows_what_it_did_a_day_before(file, look, request):
     if differ and is_changed(f"tests/pages/snapshots/{file.removesuffix('/page.py')}"):
         pytest.skip("its snapshot is another, and so are: " + "; ".join(differ))
     assert differ == []
+
+
+@nightly
+@pytest.mark.parametrize(("file", "section"), SECTIONS)
+def test_of_a_model_in_16_bits_a_section_shows_what_it_shows_of_it_in_float32(
+    file, section, allowed, monkeypatch, work, clicked
+):
+    monkeypatch.setattr(your_model, "free_memory", lambda _: 18 * 10**9)
+    class_, _, _ = own_folders.FAMILIES["llama"]
+    rounded = class_.from_pretrained(allowed / "llama", dtype=torch.bfloat16)
+    shown = []
+    for name, limit in (("in-16", 0), ("in-32", checkpoints.HALF_FROM)):
+        rounded.save_pretrained(allowed / name, max_shard_size="20KB")
+        copy(allowed / "llama" / "tokenizer.json", allowed / name)
+        monkeypatch.setattr(checkpoints, "HALF_FROM", limit)
+        assert brought(f"./{name}").model.halved is (limit == 0)
+        address = BEGIN.get(file, {}) | ({FACTS[file].sections.key: section} if section else {})
+        test = opened(file, **address | {"model": f"./{name}", "of": f"./{name}"})
+        if not any(name in line for line in lines(test, clicked)):
+            pytest.skip("it shows no models but ours")
+        state = work(file)
+        if state == "begun":
+            wait_for_jobs()
+            test = run(test)
+            work(file)
+        said_now = lines(test, clicked, live=state == "live", but=UNSTEADY.get(file, ()))
+        shown.append([line.replace(name, "model") for line in said_now if not any(words in line for words in OF_BYTES)])
+    differ = differences(*shown)
+    assert not differ, "\n".join(differ)
 
 
 @pytest.mark.parametrize("examples", [False, pytest.param(True, marks=nightly)], ids=["as it opens", "examples"])

@@ -34,11 +34,9 @@ def early_exit(model: Transformer, n_layers: int) -> Transformer:
             f"n_layers={n_layers} of a {config.architecture} of {config.n_layers}: take a decoder, and from 1 to "
             f"{config.n_layers - 1} of its blocks"
         )
-    with torch.device("meta"):
-        draft = Transformer(replace(config, n_layers=n_layers))
-    weights, wanted = model.state_dict(), draft.state_dict()
-    draft.load_state_dict({name: weights[name] for name in wanted}, assign=True)
-    return draft.eval().requires_grad_(False)
+    above = tuple(f"decoder.blocks.{i}." for i in range(n_layers, config.n_layers))
+    kept = {name: one for name, one in model.state_dict().items() if not name.startswith(above)}
+    return model.with_weights(replace(config, n_layers=n_layers), kept)
 
 
 class SingleTokenTable:
@@ -86,5 +84,5 @@ class SingleTokenTable:
 @torch.inference_mode()
 def single_token_logits(model: Transformer) -> Float[Tensor, "vocab vocab"]:
     """The model's next-token logits after each text of one token."""
-    every = torch.arange(model.config.vocab_size, device=model.embed.weight.device)
+    every = torch.arange(model.config.vocab_size, device=model.device)
     return torch.cat([model(part[:, None]).logits[:, 0].float().cpu() for part in every.split(ROWS)])

@@ -23,9 +23,10 @@ def half_is_faster(place: torch.device, parameters: int) -> bool:
     return place.type == "cuda" and parameters >= HALF_FROM and torch.cuda.get_device_capability(place) >= AMPERE
 
 
-def copied_bytes(place: torch.device, parameters: int) -> int:
-    """Memory of the copy that `for_writing` makes of a model of so many parameters; 0 where it makes none."""
-    return parameters * torch.bfloat16.itemsize if half_is_faster(place, parameters) else 0
+def copied_bytes(place: torch.device, parameters: int, halved: bool = False) -> int:
+    """Memory of the copy that `for_writing` makes of a model of so many parameters; 0 where it makes none, or where the
+    matrices are in bfloat16 already (halved)."""
+    return parameters * torch.bfloat16.itemsize if half_is_faster(place, parameters) and not halved else 0
 
 
 def for_writing(model: Transformer) -> Transformer:
@@ -36,5 +37,10 @@ def for_writing(model: Transformer) -> Transformer:
         return model
     with _lock:
         if model not in _copies:
-            _copies[model] = copy.deepcopy(model).to(torch.bfloat16)
+            _copies[model] = copy.deepcopy(model, _in_bfloat16(model)).to(torch.bfloat16)
         return _copies[model]
+
+
+def _in_bfloat16(model: Transformer) -> dict[int, object]:
+    """The weights that are in bfloat16 already, as `copy.deepcopy` takes what is shared and not copied."""
+    return {id(one): one for one in model.parameters() if one.dtype == torch.bfloat16}

@@ -218,6 +218,12 @@ class AdaptedWeights:
             return False
         return self._base.same(one, other)
 
+    def is_float16(self, name: str) -> bool:
+        """Whether the numbers of a tensor are in float16; sums are not."""
+        if name in self._whole:
+            return self._own.is_float16(self._whole[name])
+        return name not in self.updates and self._base.is_float16(name)
+
     def read(self, name: str) -> Tensor:
         """The numbers of one tensor, with what is added to it."""
         if name in self._whole:

@@ -17,6 +17,7 @@ from tfcore.config import Architecture, ModelConfig
 from tfcore.device import device as pick_device
 from tfcore.files import CheckpointError as CheckpointError
 from tfcore.files import read_json
+from tfcore.linear import matrices, widen
 from tfcore.loading import disk, real_models
 from tfcore.loading.adapters import AdaptedWeights, AdapterSummary, base_of, is_adapter
 from tfcore.loading.families import config_of, family_of
@@ -27,7 +28,7 @@ from tfcore.loading.gguf_models import GgufWeights, gguf_in
 from tfcore.loading.gguf_tokenizer import tokenizer_json
 from tfcore.loading.hub import FORMS, OnHub, Remote, fetch, is_hub_name, look, part
 from tfcore.loading.tokenizer_files import declared_of, lacking, tokenizer_json_of
-from tfcore.loading.weights import LoadProgress, Tell, Weights, check_memory, free_memory
+from tfcore.loading.weights import LoadProgress, Tell, Weights, bytes_of, check_memory, free_memory
 from tfcore.model import Transformer
 from tfcore.tokenizers.declared import Declared
 from tfcore.tokenizers.foreign import MOST_ROWS, NOTHING, load_tokenizer, tokenizer_of
@@ -38,6 +39,7 @@ PRETRAINED = Path(__file__).parents[1] / "pretrained"
 START = "decoder_start_token_id"
 # What generation_config.json says of texts that are written; where there is such a file, config.json's word is void.
 OF_WRITING = ("forced_bos_token_id", "forced_eos_token_id", "bad_words_ids")
+HALF_FROM = 1_000_000_000  # parameters, above which matrices are kept in 16 bits
 MOST_EXPERTS = 100_000  # of all layers together; the largest models have a sixth of that
 
 
@@ -54,8 +56,8 @@ def save(
         card: text of CARD.md; None leaves an existing card alone.
         dtype: of the weights in the file; None means the model's own. `load` computes in float32 unless told.
     """
-    folder, dtype = Path(folder), dtype or model.dtype
-    weights = {name: tensor.detach().to("cpu", dtype).contiguous() for name, tensor in model.state_dict().items()}
+    folder, state = Path(folder), model.state_dict()
+    weights = {name: one.detach().to("cpu", dtype or one.dtype).contiguous() for name, one in state.items()}
     with disk.writing("the model", sum(tensor.nbytes for tensor in weights.values()), folder):
         folder.mkdir(parents=True, exist_ok=True)
         save_file(weights, folder / "model.safetensors")
@@ -132,7 +134,8 @@ class Estimate:
     Args:
         config: of the model.
         parameters: how many numbers it has.
-        memory: bytes of them in the type computed in.
+        memory: bytes of them as they are kept.
+        halved: whether matrices are kept in 16 bits and computed in float32.
         download: bytes that would have to be downloaded first.
         free: bytes that are free now where it would go; None where the system does not tell.
         commit: of a model on the hub.
@@ -141,6 +144,7 @@ class Estimate:
     config: ModelConfig
     parameters: int
     memory: int
+    halved: bool = False
     download: int = 0
     free: int | None = None
     commit: str | None = None
@@ -162,7 +166,7 @@ def estimate(
     Raises:
         CheckpointError: as load, as far as it can be known beforehand; also a model without a tokenizer.
     """
-    dtype, place = _floating(dtype), pick_device(device)
+    place = pick_device(device)
     folder, download, commit, remote = folder_of(name_or_path), 0, None, None
     if folder is None:
         remote = look(str(name_or_path), revision, token)
@@ -175,8 +179,9 @@ def estimate(
     read_from = tokenizer_place(folder)
     if gguf_in(read_from) is None and (why := lacking(read_from)):  # the family comes first
         raise CheckpointError(f"{name_or_path} {why}")
-    memory = _bytes(shapes, dtype)
-    return Estimate(config, memory // dtype.itemsize, memory, download, free_memory(place), commit)
+    memory = bytes_of(shapes, _types(config, shapes, dtype))
+    free, halved = free_memory(place), _is_halved(shapes, dtype)
+    return Estimate(config, _count(shapes), memory, halved, download, free, commit)
 
 
 def load(
@@ -202,7 +207,8 @@ def load(
             belong to the real models run in a process of their own, which takes texts of a few megabytes at a time;
             tfcore.tokenizers.foreign.load_tokenizer reads one that is trusted into this process.
         device: where to; None picks the best there is.
-        dtype: to compute in; None means float32.
+        dtype: to compute in; None means float32, with matrices kept in 16 bits where there are more than HALF_FROM
+            parameters (tfcore.half_weights): in float16 what the file has in it, all others in bfloat16.
         revision: of a model on the hub: a branch, a tag or a commit.
         token: for the hub: None is that of whoever is logged in here, False none.
         tell: is told how far it is; what it raises stops the loading.
@@ -211,22 +217,33 @@ def load(
     Raises:
         CheckpointError: what is missing, damaged, unknown or too large, and in which file.
     """
-    dtype, place = _floating(dtype), pick_device(device)
+    place = pick_device(device)
     folder = folder_of(name_or_path)
     if folder is None:
         remote = look(str(name_or_path), revision, token)
-        check_memory(_promised(remote)[1], dtype, place)
+        config, shapes = _promised(remote)
+        check_memory(shapes, _types(config, shapes, dtype), place)
         folder = fetch(remote, tell, largest_download)
     model = _filled(folder, dtype, place, tell)
     known = isinstance(name_or_path, str) and name_or_path in available()  # read once: 49,152 tokens take half a second
     return model, _described(folder)[1] if known else _read_tokenizer(folder, model.config)
 
 
-def _floating(dtype: torch.dtype | None) -> torch.dtype:
-    dtype = dtype or torch.float32
-    if not dtype.is_floating_point:
+def _types(config: ModelConfig, shapes: Mapping[str, Shape], dtype: torch.dtype | None) -> dict[str, torch.dtype]:
+    """The type that each tensor is kept in."""
+    if dtype is not None and not dtype.is_floating_point:
         raise ValueError(f"dtype={dtype} is no floating-point type; take torch.float32, float16 or bfloat16")
-    return dtype
+    halved = matrices(blank(config)) if _is_halved(shapes, dtype) else set()
+    return {name: torch.bfloat16 if name in halved else dtype or torch.float32 for name in shapes}
+
+
+def _is_halved(shapes: Mapping[str, Shape], dtype: torch.dtype | None) -> bool:
+    """Whether matrices are kept in 16 bits and computed in float32."""
+    return dtype is None and _count(shapes) > HALF_FROM
+
+
+def _count(shapes: Mapping[str, Shape]) -> int:
+    return sum(torch.Size(shape).numel() for shape in shapes.values())
 
 
 def _promised(remote: Remote) -> tuple[ModelConfig, dict[str, Shape]]:
@@ -351,14 +368,18 @@ def _planned(opened: _Opened) -> tuple[ModelConfig, dict[str, Shape], dict[str, 
     return config, shapes, pieces
 
 
-def _filled(place: Path, dtype: torch.dtype, device: torch.device, tell: Tell | None = None) -> Transformer:
+def _filled(place: Path, dtype: torch.dtype | None, device: torch.device, tell: Tell | None = None) -> Transformer:
     """The model at a place. Tensors are brought over one at a time, so there is no second copy of the weights."""
     with _opened(place) as opened:
         config, shapes, pieces = _planned(opened)
-        check_memory(shapes, dtype, device)
-        done, total = 0, _bytes(shapes, dtype)
+        types, halved = _types(config, shapes, dtype), _is_halved(shapes, dtype)
+        check_memory(shapes, types, device)
+        for name, parts in pieces.items():
+            if halved and types[name] == torch.bfloat16 and all(opened.weights.is_float16(p.source) for p in parts):
+                types[name] = torch.float16
+        done, total = 0, bytes_of(shapes, types)
         # room for all of them first: between them, what is read would leave holes
-        state = {name: torch.empty(shapes[name], dtype=dtype, device=device) for name in pieces}
+        state = {name: torch.empty(shapes[name], dtype=types[name], device=device) for name in pieces}
         for name, parts in pieces.items():
             _fill(state[name], parts, opened.weights)
             done += state[name].nbytes
@@ -366,11 +387,8 @@ def _filled(place: Path, dtype: torch.dtype, device: torch.device, tell: Tell | 
                 tell(LoadProgress("load", done, total))
     model = blank(config)
     model.load_state_dict(state, assign=True)
+    widen(model, torch.float32 if halved else None)
     return model.to(device).eval().requires_grad_(False)
-
-
-def _bytes(shapes: Mapping[str, Shape], dtype: torch.dtype) -> int:
-    return sum(torch.Size(shape).numel() for shape in shapes.values()) * dtype.itemsize
 
 
 def _family(said: Path, values: dict[str, Any]) -> Family | None:

@@ -114,6 +114,10 @@ class GgufWeights:
     def check_numbers(self, names: list[str]) -> None:
         """All kinds that can be read are floating-point numbers."""
 
+    def is_float16(self, name: str) -> bool:
+        """Whether the numbers of a tensor are in float16."""
+        return self.file.tensors[self._theirs[name][0]].kind.name == "F16"
+
     def read(self, name: str) -> Tensor:
         """The numbers of one tensor, in float32."""
         tensor = self.file.read(*self._theirs[name])

@@ -124,6 +124,10 @@ class Weights:
             if (kind := self._slices[name].get_dtype()) not in NUMBERS:
                 raise CheckpointError(f"{self._files[name]}: {name} is {kind}, not one of {', '.join(NUMBERS)}")
 
+    def is_float16(self, name: str) -> bool:
+        """Whether the numbers of a tensor are in float16."""
+        return bool(self._slices[name].get_dtype() == "F16")
+
     def read(self, name: str) -> Tensor:
         """The numbers of one tensor. They may still lie in the file: copy what is to be kept."""
         try:
@@ -184,17 +188,22 @@ def _pickles(folder: Path) -> str:
     return f", and {found[0].name} is a pickle, which can run any program and is not opened; convert it to safetensors"
 
 
-def check_memory(shapes: Mapping[str, tuple[int, ...]], dtype: torch.dtype, device: torch.device) -> None:
+def bytes_of(shapes: Mapping[str, tuple[int, ...]], types: Mapping[str, torch.dtype]) -> int:
+    """The memory that tensors take."""
+    return sum(torch.Size(shape).numel() * types[name].itemsize for name, shape in shapes.items())
+
+
+def check_memory(shapes: Mapping[str, tuple[int, ...]], types: Mapping[str, torch.dtype], device: torch.device) -> None:
     """Refuse weights that do not fit into the memory that is free.
 
     Raises:
         CheckpointError: how much is needed, and how much there is.
     """
-    needed = sum(torch.Size(shape).numel() for shape in shapes.values()) * dtype.itemsize
-    free = free_memory(device)
+    needed, free = bytes_of(shapes, types), free_memory(device)
     if free is not None and needed > free:
+        narrowest = min(types.values(), key=lambda dtype: dtype.itemsize)
         raise CheckpointError(
-            f"the model needs {size(needed)} of memory for its weights in {str(dtype).removeprefix('torch.')}, "
+            f"the model needs {size(needed)} of memory for its weights in {str(narrowest).removeprefix('torch.')}, "
             f"{size(free)} are available on {device}; take a smaller model or a dtype of fewer bytes"
         )
 

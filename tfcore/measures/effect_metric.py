@@ -58,7 +58,7 @@ def measured(
         return scores[:, quantity.token] - scores[:, quantity.against]
     if quantity.kind == "difference":
         two = [quantity.token, quantity.against]
-        logits = (last @ unembedding(model)[two].T).float() * model.config.logit_scale
+        logits = (last @ unembedding(model, two).T).float() * model.config.logit_scale
         if model.logit_bias is not None:
             logits = logits + model.logit_bias[two].float()
         logits = softcapped(logits, model.config.logit_softcap)

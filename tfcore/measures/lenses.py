@@ -18,9 +18,10 @@ from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
 
 
-def unembedding(model: Transformer) -> Float[Tensor, "vocab d_model"]:
-    """One row a token: the direction along which its logit is read."""
-    return model.embed.weight if model.config.tie_embeddings else model.unembed.weight
+def unembedding(model: Transformer, ids: slice | list[int] = slice(None)) -> Float[Tensor, "token d_model"]:
+    """One row a token, of all or of these: the direction along which its logit is read."""
+    layer = model.embed if model.config.tie_embeddings else model.unembed
+    return layer.stored[ids].to(layer.dtype)
 
 
 def check_model(model: Transformer) -> None:

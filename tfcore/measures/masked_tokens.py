@@ -83,7 +83,7 @@ def filled(model: Transformer, tokenizer: BPETokenizer, documents: Iterable[str]
     """Hide SHARE of the tokens of documents, each read by itself from the separator on in windows of the model's
     context, and count how often the model finds them."""
     blank, n = mask_id(tokenizer), model.config.max_seq_len
-    generator, device = torch.Generator().manual_seed(seed), model.embed.weight.device
+    generator, device = torch.Generator().manual_seed(seed), model.device
     total = top1 = top5 = 0
     for document in documents:
         for ids in _windows([tokenizer.separator_id or 0, *tokenizer.encode(document)], n):

@@ -160,7 +160,7 @@ def text_of(model: Transformer, tokenizer: Tokenizer, ids: Sequence[int], likely
 
 def one_text(model: Transformer, ids: Sequence[int]) -> Int[Tensor, "1 seq"]:
     """The ids of a text as a batch of one, on the model's device."""
-    return torch.tensor([list(ids)], dtype=torch.int64, device=model.embed.weight.device)
+    return torch.tensor([list(ids)], dtype=torch.int64, device=model.device)
 
 
 def next_logits(model: Transformer, ids: Sequence[int]) -> Float[Tensor, " vocab"]:

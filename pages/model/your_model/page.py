@@ -18,13 +18,13 @@ from tfcore.config import ModelConfig
 from tfcore.loading import checkpoints
 from tfcore.loading.families import FAMILIES
 from tfcore.measures.precision import Dtype
-from tfcore.measures.quantities import gigabytes, whole
+from tfcore.measures.quantities import gigabytes
 from tfcore.views.model import your_model as views
-from tfcore.views.model.your_model import measure
+from tfcore.views.model.your_model import measure, say
 
 FIRST = 1.5  # seconds until the hub's answer is awaited beside the page
 EVERY = 0.5  # seconds between looks
-DTYPES: dict[Dtype, str] = {"float32": "float32, as here", "bfloat16": "bfloat16"}
+DTYPES: tuple[Dtype, ...] = ("float32", "bfloat16")
 TRY: dict[str, dict[str, Any]] = {
     "the default model": {"model": "stories"},
     "GPT-2": {"model": "openai-community/gpt2"},
@@ -93,7 +93,8 @@ def show_fits(p: Panel, name: str, config: ModelConfig | None, settings: ModelSe
     with long:
         tokens = controls.slider("Sequence length (tokens)", "tokens", 1_024, 131_072, 1_024, 1_024)
     with precise:
-        dtype = controls.segmented("Data type", "dtype", list(DTYPES), "float32", DTYPES)
+        here = str(say.types_here(halved=not settings.whole))
+        dtype = controls.segmented("Data type", "dtype", DTYPES, "float32", help=here)
     room = measure.free_now()
     room = None if room is None else room + own_models.STORE.used
     limit = settings.kept if settings.policy != "off" else None
@@ -110,7 +111,8 @@ def state_of(name: str, state: Any, settings: ModelSettings) -> None:
         st.button("Try again", key=keys.own("button", "look again"), on_click=models.again, args=(name,))
         return
     one, two, three = st.columns(3)
-    one.metric("Memory it needs", gigabytes(state.memory), help=f"{whole(state.parameters)} parameters of 4 bytes")
+    kept = str(say.kept(state.parameters, state.memory, state.halved))
+    one.metric("Memory it needs", gigabytes(state.memory), help=kept)
     room = None if state.free is None else state.free + own_models.STORE.used
     two.metric("Free now", "unknown" if room is None else gigabytes(room))
     three.metric("To download first", gigabytes(state.download) if state.download else "nothing")
@@ -126,6 +128,8 @@ def state_of(name: str, state: Any, settings: ModelSettings) -> None:
             "allowed here."
         )
     else:
+        if state.halved:
+            st.caption(kept)
         models.load(name)
 
 

@@ -71,12 +71,15 @@ def show_loaded(p: Panel, name: str) -> None:
     elif own is not None:
         source = f"commit {own.state}" if is_hub_name(name) else "from a folder"
         st.caption(f"In {own.seconds:.1f} s; {source}.")
+    kept = say.kept(count.total, model.weight_bytes, model.halved)
+    if model.halved:
+        st.caption(str(kept))
     one, two, three, four = st.columns(4)
     one.metric("Parameters", short(count.total), help=whole(count.total))
     if count.active != count.total:
         two.metric("Active per token", short(count.active), help=whole(count.active))
     else:
-        two.metric("Memory of its weights", gigabytes(4 * count.total), help="4 bytes each, in float32")
+        two.metric("Memory of its weights", gigabytes(model.weight_bytes), help=str(kept))
     three.metric("Vocabulary", whole(config.vocab_size))
     four.metric("Context", whole(config.max_seq_len), help="tokens it can read at once")
     table, speech = st.columns([2, 3], gap="large")

@@ -8,6 +8,8 @@ TFCORE_MODELS          off | public (any public model of the hub) | any (also th
 TFCORE_MODEL_FOLDER    local folders are opened below this folder alone; empty: none are
 TFCORE_MODEL_GB        4; what loaded models may take altogether, the shipped ones apart
 TFCORE_DOWNLOAD_GB     4; the largest download
+TFCORE_MODEL_DTYPE     bfloat16: matrices of models of more than a billion parameters are kept in 16 bits, and computed
+                       in float32 | float32: they are kept in that
 TFCORE_REAL_MODELS     read by tfcore.loading.real_models: the folder of the two real models; empty: they are left out
 TFCORE_HUB_CACHE_GB    0: downloads are never removed; else what they may take altogether: the model looked at longest
                        ago makes room for the next
@@ -23,6 +25,8 @@ from pages.ui.loading import run_models
 from pages.ui.server.settings import number
 
 if TYPE_CHECKING:
+    import torch
+
     from tfcore.loading.hub import OnHub
 
 Policy = Literal["off", "public", "any", "list"]
@@ -45,6 +49,7 @@ class ModelSettings:
         folder: below which local folders are; None: nowhere.
         kept, download: bytes.
         cached: bytes of all downloads together; 0: they are left alone.
+        whole: whether large models are kept in float32, too.
     """
 
     policy: Policy
@@ -53,6 +58,14 @@ class ModelSettings:
     kept: int
     download: int
     cached: int
+    whole: bool = False
+
+    @property
+    def dtype(self) -> "torch.dtype | None":
+        """The type to ask tfcore.load for."""
+        import torch  # here, because the settings need not wait for it
+
+        return torch.float32 if self.whole else None
 
     @property
     def token(self) -> bool | None:
@@ -118,7 +131,10 @@ def read() -> ModelSettings:
         names = frozenset(named(word) or "" for word in words)
     folder = os.environ.get("TFCORE_MODEL_FOLDER", "")
     kept, download, cached = (_bytes(setting, default) for setting, default in GIGABYTES.items())
-    return ModelSettings(policy, names, Path(folder).expanduser() if folder else None, kept, download, cached)
+    if (dtype := os.environ.get("TFCORE_MODEL_DTYPE", "") or "bfloat16") not in ("bfloat16", "float32"):
+        raise ValueError(f"TFCORE_MODEL_DTYPE={dtype!r} is neither bfloat16 nor float32")
+    place = Path(folder).expanduser() if folder else None
+    return ModelSettings(policy, names, place, kept, download, cached, dtype == "float32")
 
 
 def _resolved(path: Path) -> Path | None:

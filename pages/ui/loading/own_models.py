@@ -132,7 +132,7 @@ def look(name: str, settings: ModelSettings) -> Iterator[Any]:
         if settings.cached and not name.startswith("./"):
             needed = 0 if hub.parted(name)[1] else sum((hub.SMALL | hub.TOKENIZER_FILES).values())
             hub.make_room(needed, settings.cached, STORE.names, name)
-        return checkpoints.estimate(settings.place(name), token=settings.token)
+        return checkpoints.estimate(settings.place(name), dtype=settings.dtype, token=settings.token)
 
     yield from _in_words(name, work)
 
@@ -159,10 +159,10 @@ def _bring(name: str, settings: ModelSettings, say: progress.Say) -> None:
     from tfcore.tokenizers.isolated import IsolatedTokenizer
 
     began, place = time.monotonic(), settings.place(name)
-    estimate = checkpoints.estimate(place, token=settings.token)
-    copied = copied_bytes(tfcore.device(), estimate.parameters)
+    estimate = checkpoints.estimate(place, dtype=settings.dtype, token=settings.token)
+    copied = copied_bytes(tfcore.device(), estimate.parameters, estimate.halved)
     needed = estimate.memory + copied
-    types = "in float32" + (" and, to write with, bfloat16" if copied else "")
+    types = "in 16 bits" if estimate.halved else "in float32" + (" and, to write with, bfloat16" if copied else "")
     if needed > settings.kept:
         raise CheckpointError(
             f"its weights take {size(needed)} {types}, and this server keeps at most {size(settings.kept)}"
@@ -176,7 +176,9 @@ def _bring(name: str, settings: ModelSettings, say: progress.Say) -> None:
             hub.make_room(estimate.download, settings.cached, STORE.names, name)
         hub.fetch(hub.look(name, estimate.commit, settings.token), say, settings.download)
     STORE.make_room(name, needed, settings.kept)
-    model, tokenizer = tfcore.load(place, revision=estimate.commit, token=settings.token, tell=say)
+    model, tokenizer = tfcore.load(
+        place, dtype=settings.dtype, revision=estimate.commit, token=settings.token, tell=say
+    )
     _try_out(model, tokenizer)
     if isinstance(tokenizer, IsolatedTokenizer):
         tokenizer.on_failure = lambda problem: _stop_page(f"{name}: {problem}")

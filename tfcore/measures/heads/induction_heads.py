@@ -15,6 +15,7 @@ from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
 from tfcore.measures.heads.kinds import mean_weight, targets
+from tfcore.measures.lenses import unembedding
 from tfcore.measures.text_loss import next_losses
 from tfcore.model import Transformer
 
@@ -121,7 +122,7 @@ def copying(
     config, seq = model.config, ids.shape[1]
     if config.architecture != "decoder" or seq < 2:
         raise ValueError(f"copying needs a decoder and two tokens; got a {config.architecture} and {seq}")
-    ids = ids.to(model.embed.weight.device)
+    ids = ids.to(model.device)
     names = [f"blocks.{i}.attn.pattern" for i in range(config.n_layers)]
     output = model(ids, capture=names, edits=[*zeroed_heads(off), *edits])
     losses = next_losses(output.logits, ids).mean(0)
@@ -224,8 +225,8 @@ def copying_of_heads(model: Transformer, row: Int[Tensor, " key"]) -> Float[ndar
     """Copying score of every head on a row of tokens; the share of the tokens whose own logit rises most of all the
     row's when they are attended to; the mean rank of that logit."""
     config = model.config
-    unembedding = model.embed.weight if config.tie_embeddings else model.unembed.weight
-    directions = unembedding[row] - unembedding.mean(0)
+    table = unembedding(model)
+    directions = table[row] - table.mean(0)
     names = [f"blocks.{i}.attn.v" for i in range(config.n_layers)]
     values = model.activations(row[None], names)
     maps = []

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from tfcore.config import ModelConfig
+from tfcore.linear import Linear
 from tfcore.measures.quantisation.formats import Scheme, bits_per_value, rounded
 from tfcore.model import Transformer
 
@@ -22,19 +23,23 @@ class Matrix:
 
     Args:
         layer, kind: which one.
-        parameter: the weight that has its rows, among others' where several are stored side by side.
+        linear: the layer of the model that has its rows, among others' where several are stored side by side.
         start, end: of its rows there.
     """
 
     layer: int
     kind: str
-    parameter: nn.Parameter
+    linear: Linear
     start: int
     end: int
 
     @property
     def weight(self) -> Float[Tensor, "row column"]:
-        return self.parameter[self.start : self.end]
+        return self.linear.weight[self.start : self.end]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.end - self.start, self.linear.in_features
 
 
 def kinds_of(config: ModelConfig) -> tuple[str, ...]:
@@ -72,7 +77,7 @@ def matrices(model: Transformer) -> Iterator[Matrix]:
         for linear, rows in parts:
             end = 0
             for kind, count in rows.items():
-                yield Matrix(layer, kind, linear.weight, end, end := end + count)
+                yield Matrix(layer, kind, linear, end, end := end + count)
 
 
 def blocks_of(model: Transformer) -> list[Any]:
@@ -107,12 +112,12 @@ def quantised_copy(model: Transformer, scheme: Scheme) -> Transformer:
         for linear in (block.attn.qkv, block.attn.out, block.mlp.up, block.mlp.down):
             linear.weight = nn.Parameter(linear.weight.detach().clone(), requires_grad=False)
     for one in matrices(quantised):
-        one.parameter[one.start : one.end] = rounded(one.weight, scheme)
+        one.linear.weight[one.start : one.end] = rounded(one.weight, scheme)
     return quantised
 
 
 def model_bits(model: Transformer, scheme: Scheme) -> float:
     """Mean bits of a weight in the blocks' matrices, scales included."""
-    sizes = [(one.end - one.start, one.parameter.shape[1]) for one in matrices(model)]
+    sizes = [one.shape for one in matrices(model)]
     bits = sum(rows * columns * bits_per_value(scheme, rows, columns) for rows, columns in sizes)
     return bits / sum(rows * columns for rows, columns in sizes)

@@ -1,6 +1,7 @@
 """What visitors may load: read from the environment, off unless it is said, names checked, folders kept in theirs."""
 
 import pytest
+import torch
 
 from pages.ui import cache
 from pages.ui.loading import model_settings as settings
@@ -17,7 +18,7 @@ def say(monkeypatch):
             monkeypatch.setenv(f"TFCORE_{name}", value)
         return settings.read()
 
-    for name in ("MODELS", "MODEL_FOLDER", "MODEL_GB", "DOWNLOAD_GB", "HUB_CACHE_GB"):
+    for name in ("MODELS", "MODEL_FOLDER", "MODEL_GB", "MODEL_DTYPE", "DOWNLOAD_GB", "HUB_CACHE_GB"):
         monkeypatch.delenv(f"TFCORE_{name}", raising=False)
     return said
 
@@ -56,6 +57,7 @@ def test_public_models_are_asked_for_as_a_stranger(say):
         ("MODEL_GB", "4 GB", "TFCORE_MODEL_GB='4 GB' is no number of gigabytes"),
         ("DOWNLOAD_GB", "nan", "TFCORE_DOWNLOAD_GB='nan' is no number"),
         ("DOWNLOAD_GB", "-1", "TFCORE_DOWNLOAD_GB='-1' is no number"),
+        ("MODEL_DTYPE", "float16", "TFCORE_MODEL_DTYPE='float16' is neither bfloat16 nor float32"),
     ],
 )
 def test_a_setting_that_makes_no_sense_is_named(say, name, value, message):
@@ -67,6 +69,12 @@ def test_sizes(say):
     assert (say().kept, say().download, say().cached) == (4 * 10**9, 4 * 10**9, 0)
     assert say(HUB_CACHE_GB="1.5").cached == 15 * 10**8
     assert say(MODEL_GB="0.5", DOWNLOAD_GB="").kept == 5 * 10**8
+
+
+def test_the_type_of_large_models(say):
+    """None leaves it to tfcore.load, which keeps them in bfloat16."""
+    assert say().dtype is say(MODEL_DTYPE="bfloat16").dtype is None
+    assert say(MODEL_DTYPE="float32").dtype == torch.float32
 
 
 GOOD = {

@@ -13,6 +13,7 @@ from tests.nightly import nightly, often
 from tests.pages.figures import figures
 from tests.pages.own_models import brought, keys, wait_for
 from tests.pages.visits import opened, run, said
+from tfcore.loading import checkpoints
 
 PAGES = {
     "heads": ("foundations/heads/page.py", {}),
@@ -109,8 +110,21 @@ HEADLESS = ("heads", "heads cut", "masks", "your model", "text in bits", "genera
 
 @pytest.mark.parametrize("family", often(own_folders.FAMILIES, ["feelings"]))
 def test_every_page_shows_it_or_says_why_not(allowed, family):
+    assert not brought(f"./{family}").model.halved
+    shown_or_said_why_not(family)
+
+
+@nightly
+@pytest.mark.parametrize("family", ["gpt2", "llama", "gemma3", "qwen3 mixture", "gpt-oss", "feelings", "bert", "t5"])
+def test_so_does_one_whose_matrices_are_in_16_bits(allowed, family, monkeypatch):
+    monkeypatch.setattr(checkpoints, "HALF_FROM", 0)
+    assert brought(f"./{family}").model.halved
+    shown_or_said_why_not(family)
+
+
+def shown_or_said_why_not(family):
+    """Open every page with the model of a family, which is loaded."""
     name = f"./{family}"
-    brought(name)
     for page, (file, address) in PAGES.items():
         if (page in ALIKE and family != "gpt2") or (family == "headless" and page not in HEADLESS):
             continue

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from tfcore.config import ModelConfig
 from tfcore.loading.adapters import AdapterSummary
-from tfcore.measures.quantities import counted, gigabytes, span, whole
+from tfcore.loading.checkpoints import HALF_FROM
+from tfcore.measures.quantities import counted, gigabytes, round_count, span, whole
 from tfcore.measures.token_text import visible
 from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.model.your_model.measure import FirstWords, Need, RoundTrip
@@ -137,6 +138,32 @@ def adapted(summary: AdapterSummary) -> Adapted:
         parameters=summary.parameters,
         whole=summary.whole,
     )
+
+
+def kept(parameters: int, memory: int, halved: bool) -> Statement:
+    """How the weights of a model are kept in memory.
+
+    Args:
+        memory: bytes that they take.
+        halved: see Estimate.
+    """
+    words = "{parameters:,} parameters take {memory}, in float32."
+    if halved:
+        words = (
+            "{parameters:,} parameters take {memory}: matrices are kept in 16 bits, as the file has them or rounded to "
+            "bfloat16, and computed in float32."
+        )
+    return state("kept", words, parameters=parameters, memory=gigabytes(memory))
+
+
+def types_here(halved: bool) -> Statement:
+    """The types in which models are opened here.
+
+    Args:
+        halved: whether large ones are kept in 16 bits.
+    """
+    words = "Opened here in float32; above {limit} parameters, matrices are kept in 16 bits."
+    return state("types_here", words if halved else "Opened here in float32.", limit=round_count(HALF_FROM))
 
 
 def round_trip(trip: RoundTrip) -> Statement:

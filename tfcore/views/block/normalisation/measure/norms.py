@@ -144,7 +144,7 @@ def axis_leak(
     check_place(row=(row, len(rows)), position=(position, length))
     if rows[row][position] == replacement:
         raise ValueError(f"replacement={replacement} is the token that stands there already")
-    ids = torch.tensor([list(row) for row in rows], device=model.embed.weight.device)
+    ids = torch.tensor([list(row) for row in rows], device=model.device)
     changed = ids.clone()
     changed[row, position] = replacement
     # Unit size on average, as a stream has it: eps would count for much beside raw embeddings.

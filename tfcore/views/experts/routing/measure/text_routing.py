@@ -12,7 +12,6 @@ from torch import Tensor
 
 from tfcore.checks import check_choice, check_number, check_whole
 from tfcore.inspection.edits import Edit
-from tfcore.loading.checkpoints import blank
 from tfcore.measures.one_text import UsedTokens, one_text
 from tfcore.measures.text_loss import next_losses
 from tfcore.model import Transformer
@@ -169,9 +168,7 @@ def rerouted(model: Transformer, change: RouterChange) -> Transformer:
         routing=change.routing,
         capacity_factor=change.capacity if change.routing == "tokens" else None,
     )
-    other = blank(replace(model.config, experts=experts))
-    other.load_state_dict(model.state_dict(), assign=True)
-    return other.eval().requires_grad_(False)
+    return model.with_weights(replace(model.config, experts=experts), model.state_dict())
 
 
 def noisy_scores(noise: float, seed: int) -> Edit:

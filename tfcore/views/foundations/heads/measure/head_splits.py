@@ -11,7 +11,6 @@ from torch import Tensor
 from tfcore.attention import attention_scores, attention_weights, softcapped
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import scored
-from tfcore.loading.checkpoints import blank
 from tfcore.masks import bidirectional, causal
 from tfcore.measures.head_vectors import learned_sinks
 from tfcore.measures.heads.part_texts import TextIds, text_ids
@@ -196,19 +195,21 @@ def with_kv_heads(model: Transformer, kv_heads: int) -> Transformer:
         raise ValueError(f"{there} KV heads do not fall into {kv_heads} groups; try {divisors(there)}")
     state = model.state_dict()
     for name in [name for name in state if ".attn.qkv." in name]:
-        q, k, v = state[name].split(
-            [
-                n * config.head_size
-                for n in (config.attention.n_heads, config.attention.kv_heads, config.attention.kv_heads)
-            ]
+        q, k, v = (
+            state[name]
+            .to(model.dtype)
+            .split(
+                [
+                    n * config.head_size
+                    for n in (config.attention.n_heads, config.attention.kv_heads, config.attention.kv_heads)
+                ]
+            )
         )
         state[name] = torch.cat([q, *(_grouped(part, kv_heads, config.head_size) for part in (k, v))])
     if config.attention.qk_norm == "width":
         for name in [name for name in state if name.endswith(".attn.k_norm.weight")]:
             state[name] = _grouped(state[name], kv_heads, config.head_size)
-    shared = blank(config.changed(n_kv_heads=kv_heads))
-    shared.load_state_dict(state, assign=True)
-    return shared.eval().requires_grad_(False)
+    return model.with_weights(config.changed(n_kv_heads=kv_heads), state)
 
 
 def _grouped(rows: Tensor, groups: int, d_head: int) -> Tensor:

@@ -182,7 +182,7 @@ def position_table(model: Transformer, n: int, seed: int = 0) -> PositionTable:
     unit = F.normalize(table, dim=1)
     ids = torch.randint(
         0, model.config.vocab_size, (TABLE_ROWS, len(table)), generator=torch.Generator().manual_seed(seed)
-    ).to(model.embed.weight.device)
+    ).to(model.device)
     # Row by row: the scores of a large vocabulary for all of them at once would take hundreds of megabytes.
     patterns = torch.stack([_first_pattern(model, row[None]) for row in ids]).mean(0)
     waves, explained = principal_components(whole, COMPONENTS)

@@ -80,14 +80,14 @@ def with_rows(model: Transformer, mapped: TableMap, more: Sequence[int]) -> Tabl
 
 def evenly(model: Transformer, tokenizer: Tokenizer) -> list[int]:
     """All rows of a small table; of a large one every second, third ..., so that about as many are left."""
-    size = min(len(model.embed.weight), tokenizer.vocab_size)
+    size = min(model.config.vocab_size, tokenizer.vocab_size)
     return list(range(0, size, 1 if size <= MOST_ROWS else math.ceil(size / DRAWN)))
 
 
 def most_used(model: Transformer, tokenizer: Tokenizer) -> list[int]:
     """The rows that a map shows: all of a small table; of a large one the lowest ids of tokens of two letters or more.
     These are the most frequent: merges are learned, and lists of words written, in the order of frequency."""
-    size = min(len(model.embed.weight), tokenizer.vocab_size)
+    size = min(model.config.vocab_size, tokenizer.vocab_size)
     if size <= MOST_ROWS:
         return list(range(size))
     words = (i for i in range(size) if len(piece := _text(tokenizer.token_bytes(i)).strip()) > 1 and piece.isalpha())

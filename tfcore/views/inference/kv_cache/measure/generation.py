@@ -87,9 +87,9 @@ def both_ways(
         exactness: "float64" computes with 53 bits instead of 24, on a copy.
     """
     dtype = getattr(torch, exactness)
-    model = model if model.embed.weight.dtype == dtype else copy.deepcopy(model).to(dtype)
+    model = model if model.dtype == dtype else copy.deepcopy(model).to(dtype)
     steps = min(steps, model.config.max_seq_len - len(ids))
-    cache = KVCache(model.config, capacity=len(ids) + steps, device=model.embed.weight.device, dtype=dtype)
+    cache = KVCache(model.config, capacity=len(ids) + steps, device=model.device, dtype=dtype)
     generator = torch.Generator().manual_seed(seed)
     next_scores(model, ids)  # once before the clock runs: the first pass ever takes longer
     text, new = list(ids), list(ids)

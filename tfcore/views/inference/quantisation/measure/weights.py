@@ -162,8 +162,8 @@ class MatrixMemory:
 
 def matrix_memory(model: Transformer, scheme: Scheme) -> MatrixMemory:
     """Count the weights of all matrices and their bits."""
-    sizes = [one.weight.numel() for one in matrices(model)]
-    return MatrixMemory(sum(sizes), model_bits(model, scheme))
+    sizes = [one.shape for one in matrices(model)]
+    return MatrixMemory(sum(rows * columns for rows, columns in sizes), model_bits(model, scheme))
 
 
 def shape_of(model: Transformer, layer: int, kind: str) -> tuple[int, int]:
@@ -174,4 +174,4 @@ def shape_of(model: Transformer, layer: int, kind: str) -> tuple[int, int]:
 
 def shared_width(model: Transformer) -> int:
     """The largest number that divides the rows of every matrix: groups that divide it fit all of them."""
-    return math.gcd(*(one.parameter.shape[1] for one in matrices(model)))
+    return math.gcd(*(one.shape[1] for one in matrices(model)))

@@ -96,7 +96,7 @@ def word_states(model: Transformer, text: TokenizedWords) -> Float[Tensor, "laye
     longest = max(map(len, text.rows))
     mask = torch.tensor([[i < len(row) for i in range(longest)] for row in text.rows])
     ids = torch.tensor([[*row, *[0] * (longest - len(row))] for row in text.rows])
-    device = model.embed.weight.device
+    device = model.device
     kept = model.activations(ids.to(device), names, padding_mask=mask.to(device))
     rows, places = [word.passage for word in text.words], list(text.last)
     states = torch.stack([kept[name][rows, places].float().cpu() for name in names])
