@@ -12,7 +12,7 @@ import torch
 import transformers as hf
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-INTERLEAVED = ("llama", "smollm3", "granite", "olmo")  # whose rows of q and k are
+INTERLEAVED = ("llama", "smollm3", "granite", "granitemoe", "olmo")  # whose rows of q and k are
 QUANTISED = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0")
 # Kinds that the package cannot write -> where their blocks have scales in half precision, and the size of random ones
 # with which the numbers have a standard deviation of about 1 / sqrt(256): logits of like size.
@@ -61,6 +61,7 @@ LONG = {  # LongRoPE
 FULL = "full_attention"
 SCALES = {"attention_multiplier": 0.2, "embedding_multiplier": 2.0, "residual_multiplier": 0.6, "logits_scaling": 3.0}
 SCALE = {"query_pre_attn_scalar": 32, "pad_token_id": 0}
+FALCON = {name: SHAPE[name] for name in SHAPE if name not in ("intermediate_size", "num_key_value_heads")}
 GPT2 = {"vocab_size": 320, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 1024, "n_inner": 256}
 # Name -> architecture of GGUF, class and settings of transformers.
 MODELS: dict[str, tuple[str, Any, dict[str, Any]]] = {
@@ -104,6 +105,25 @@ MODELS: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "phi3, long": ("phi3", hf.Phi3ForCausalLM, SHAPE | LONG),
     "pythia": ("gptneox", hf.GPTNeoXForCausalLM, SHAPE),
     "gpt2": ("gpt2", hf.GPT2LMHeadModel, GPT2),
+    "starcoder": ("starcoder", hf.GPTBigCodeForCausalLM, GPT2),
+    "bloom": ("bloom", hf.BloomForCausalLM, {"vocab_size": 320, "hidden_size": 64, "n_layer": 2, "n_head": 4}),
+    "mpt": ("mpt", hf.MptForCausalLM, {"vocab_size": 320, "d_model": 64, "n_layers": 2, "n_heads": 4}),
+    "falcon": ("falcon", hf.FalconForCausalLM, FALCON | {"num_kv_heads": 1}),
+    "falcon, two norms": (
+        "falcon",
+        hf.FalconForCausalLM,
+        FALCON | {"num_kv_heads": 2, "new_decoder_architecture": True},
+    ),
+    "falcon, one norm": (
+        "falcon",
+        hf.FalconForCausalLM,
+        FALCON | {"num_kv_heads": 2, "new_decoder_architecture": True, "num_ln_in_parallel_attn": 1},
+    ),
+    "granite mixture": (
+        "granitemoe",
+        hf.GraniteMoeForCausalLM,
+        SHAPE | SCALES | {"num_local_experts": 5, "num_experts_per_tok": 2},
+    ),
 }
 TEXT = (
     "Once upon a time there was a little dog who lived in a small house by the sea. It's 1234567 days ago; he'll "
@@ -139,12 +159,20 @@ def write(
     architecture, c = MODELS[name][0], model.config
     writer = gguf.GGUFWriter(path, architecture)
     writer.add_block_count(c.num_hidden_layers)
-    writer.add_context_length(c.max_position_embeddings)
+    lengths = (getattr(c, name, None) for name in ("max_position_embeddings", "max_seq_len", "seq_length"))
+    writer.add_context_length(next((length for length in lengths if length), 2048))
     writer.add_embedding_length(c.hidden_size)
     writer.add_head_count(c.num_attention_heads)
-    if architecture == "gpt2":
-        writer.add_feed_forward_length(c.n_inner)
+    if architecture in ("gpt2", "starcoder", "bloom", "mpt", "falcon"):
+        writer.add_feed_forward_length(getattr(c, "n_inner", None) or 4 * c.hidden_size)
         writer.add_layer_norm_eps(c.layer_norm_epsilon)
+        keys = {"starcoder": 1, "bloom": c.num_attention_heads, "falcon": getattr(c, "num_kv_heads", 0)}
+        if architecture in keys:
+            writer.add_head_count_kv(keys[architecture])
+        if architecture == "mpt":
+            writer.add_max_alibi_bias(c.attn_config.alibi_bias_max)
+        if architecture == "falcon":
+            writer.add_tensor_data_layout("jploski")
     elif architecture == "gptneox":
         writer.add_feed_forward_length(c.intermediate_size)
         writer.add_layer_norm_eps(c.layer_norm_eps)
@@ -158,7 +186,7 @@ def write(
         else:
             names = ("layer_norm_eps", "norm_epsilon", "norm_eps")
             writer.add_layer_norm_eps(next((getattr(c, name) for name in names if hasattr(c, name)), 1e-5))
-        if architecture == "granite":
+        if architecture.startswith("granite"):
             writer.add_attention_scale(c.attention_multiplier)
             writer.add_embedding_scale(c.embedding_multiplier)
             writer.add_residual_scale(c.residual_multiplier)
@@ -228,7 +256,10 @@ def tensors(architecture: str, model: hf.PreTrainedModel) -> dict[str, np.ndarra
                 found[f"blk.{layer}.ffn_{kind}_exps.weight"] = np.ascontiguousarray(numbers.numpy())
             continue
         name = f"{name}.weight" if name.endswith("sinks") else name
-        there = names.get_name(name, try_suffixes=(".weight", ".bias"))
+        names_of_it = (name, name.removeprefix("transformer."), name.replace("router.", "router.layer."))
+        there = next(
+            filter(None, (names.get_name(one, try_suffixes=(".weight", ".bias")) for one in names_of_it)), None
+        )
         if there is None:
             raise ValueError(f"the package does not know {name}")
         numbers = tensor.float().squeeze().numpy()
@@ -238,9 +269,12 @@ def tensors(architecture: str, model: hf.PreTrainedModel) -> dict[str, np.ndarra
             numbers = interleaved(numbers, c.num_key_value_heads)
         if architecture.startswith(("gemma", "nemotron")) and name.endswith("norm.weight"):
             numbers = numbers + 1
-        if "query_key_value" in name:  # one head after the other there, in the file all queries, all keys, all values
-            numbers = numbers.reshape(c.num_attention_heads, 3, -1, *numbers.shape[1:]).swapaxes(0, 1)
-            numbers = numbers.reshape(-1, *numbers.shape[3:])
+        if "query_key_value" in name:  # one key after the other there, in the file all queries, all keys, all values
+            heads = c.num_attention_heads
+            groups = c.num_kv_heads if architecture == "falcon" else heads
+            by_key = numbers.reshape(groups, heads // groups + 2, c.hidden_size // heads, *numbers.shape[1:])
+            parts = (by_key[:, :-2], by_key[:, -2], by_key[:, -1])
+            numbers = np.concatenate([part.reshape(-1, *numbers.shape[1:]) for part in parts])
         if architecture == "gpt2" and name.endswith(("c_attn.weight", "c_proj.weight", "c_fc.weight")):
             numbers = numbers.T
         found[there] = np.ascontiguousarray(numbers)

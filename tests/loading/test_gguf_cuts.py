@@ -24,6 +24,8 @@ PATTERNS = {
     "qwen2": [SHORT + WORD + SIGNS],
     "tekken": ["|".join(CASED) + r"|\p{N}" + SLASHES],
     "gpt-4o": [f"{CASED[0]}{SHORT}?|{CASED[1]}{SHORT}?" + r"|\p{N}{1,3}" + SLASHES],
+    "falcon": [r"[\p{P}\$\+<=>\^~\|`]+", PLAIN.removesuffix(r"|\s+"), "[0-9][0-9][0-9]"],
+    "bloom": [r" ?[^(\s|.,!?…。，、।۔،)]+"],
     "default": [r"[\p{P}\$\+<=>\^~\|]+", PLAIN.removesuffix(r"|\s+"), r"\p{N}+", "[0-9][0-9][0-9]"],
 }
 SAME_AS = {"olmo": "gpt-2", "starcoder": "smollm", "falcon3": "llama-bpe", "dbrx": "llama-bpe", "llama4": "gpt-4o"}
@@ -31,6 +33,7 @@ CUT_TEXTS = (
     "It's 12345 o'clock, DON'T go;  camelCase HTTPServer éÀ Ωmega x=3.14\n\n\tdef f(x):\r\n  return 'a' // 2",
     "東京タワー 한국어 שלום мир ½ ²³ ٣٤٥ naïve café\u0301 🙂👩‍👩‍👧 ……—«»",
     "a  b   c\n \n  \n",
+    "(see `this|that`), 12345… $5+1=6",
 )
 
 

@@ -157,6 +157,23 @@ OF_FAMILIES = {
         False,
         "rotates nothing, which is not supported",
     ),
+    "MPT without ALiBi": ("mpt", "attention.max_alibi_bias", 0.0, "attn_config.alibi=False is not supported"),
+    "steeper slopes than MPT's": ("mpt", "attention.max_alibi_bias", 16.0, "attn_config.alibi_bias_max=16.0 is not"),
+    "MPT's clipped values": (
+        "mpt",
+        "attention.clamp_kqv",
+        6.0,
+        r"has mpt\.attention\.clamp_kqv=6\.0, which may change",
+    ),
+    "MPT's grouped keys": ("mpt", "attention.head_count_kv", 2, "has 2 heads of keys for 4 of queries, which is not"),
+    "an unknown order of Falcon's rows": ("falcon", "tensor_data_layout", "x", "rows of .* in the order 'x', which is"),
+    "StarCoder with more keys": ("starcoder", "attention.head_count_kv", 2, "num_key_value_heads=2 is not supported"),
+    "Granite's shared experts": (
+        "granite mixture",
+        "expert_shared_feed_forward_length",
+        8,
+        r"has granitemoe\.expert_shared_feed_forward_length=8, which may change its numbers",
+    ),
     "a pattern of nobody": (
         "exaone4, windows",
         "attention.sliding_window_pattern",

@@ -95,6 +95,38 @@ _GPT2 = {
     "blk.*.ffn_up": "h.*.mlp.c_fc",
     "blk.*.ffn_down": "h.*.mlp.c_proj",
 }
+_BLOOM = {
+    "token_embd": "word_embeddings",
+    "token_embd_norm": "word_embeddings_layernorm",
+    "output_norm": "ln_f",
+    "output": "lm_head",
+    "blk.*.attn_norm": "h.*.input_layernorm",
+    "blk.*.ffn_norm": "h.*.post_attention_layernorm",
+    "blk.*.attn_qkv": "h.*.self_attention.query_key_value",
+    "blk.*.attn_output": "h.*.self_attention.dense",
+    "blk.*.ffn_up": "h.*.mlp.dense_h_to_4h",
+    "blk.*.ffn_down": "h.*.mlp.dense_4h_to_h",
+}
+_FALCON = {there: name for there, name in _BLOOM.items() if there not in ("token_embd_norm", "blk.*.ffn_norm")}
+_FALCON_OF_TWO_NORMS = {**_FALCON, "blk.*.attn_norm": "h.*.ln_mlp", "blk.*.attn_norm_2": "h.*.ln_attn"}
+_MPT = {
+    "token_embd": "wte",
+    "output_norm": "norm_f",
+    "output": "lm_head",
+    "blk.*.attn_norm": "blocks.*.norm_1",
+    "blk.*.ffn_norm": "blocks.*.norm_2",
+    "blk.*.attn_qkv": "blocks.*.attn.Wqkv",
+    "blk.*.attn_output": "blocks.*.attn.out_proj",
+    "blk.*.ffn_up": "blocks.*.ffn.up_proj",
+    "blk.*.ffn_down": "blocks.*.ffn.down_proj",
+}
+_GRANITE_MOE = {
+    **_LLAMA,
+    "blk.*.ffn_gate_inp": "layers.*.block_sparse_moe.router.layer",
+    "blk.*.ffn_gate_exps": "layers.*.block_sparse_moe.experts.#.gate_proj",
+    "blk.*.ffn_up_exps": "layers.*.block_sparse_moe.experts.#.up_proj",
+    "blk.*.ffn_down_exps": "layers.*.block_sparse_moe.experts.#.down_proj",
+}
 FACTORS = "rope_freqs.weight"  # by which LLaMA 3.1's frequencies are divided, pair by pair
 LONG, SHORT = "rope_factors_long.weight", "rope_factors_short.weight"  # LongRoPE's
 
@@ -110,8 +142,8 @@ class GgufKind:
         interleaved: whether rows of q and k are.
         added: whether 1 was added to the scales of norms.
         turned: ends of the names of matrices that are stored (in, out) in the family's files.
-        by_head: ends of the names of matrices whose rows are those of one head after the other there, and here of all
-            queries, all keys, all values.
+        by_head: ends of the names of tensors whose rows are all queries, all keys, all values there, and in the
+            family's files the queries of each key, that key and its value, one after the other.
         factors: names of tensors that are no weights, but divide the frequencies of rotations.
     """
 
@@ -124,6 +156,7 @@ class GgufKind:
     factors: tuple[str, ...] = (FACTORS,)
 
 
+_JOINED = ("query_key_value.weight", "query_key_value.bias")
 KINDS = {
     "llama": GgufKind("llama", _LLAMA, interleaved=True),  # Mistral's are called llama, too
     "qwen2": GgufKind("qwen2", _LLAMA),
@@ -148,10 +181,16 @@ KINDS = {
     "gemma2": GgufKind("gemma2", _SANDWICH, added=True),
     "gemma3": GgufKind("gemma3_text", _SANDWICH, added=True),
     "olmo2": GgufKind("olmo2", _AFTER),  # and OLMo 3, which has a window
-    "gptneox": GgufKind("gpt_neox", _NEOX, by_head=("query_key_value.weight", "query_key_value.bias")),
+    "gptneox": GgufKind("gpt_neox", _NEOX, by_head=_JOINED),
     "gpt2": GgufKind("gpt2", _GPT2, turned=("c_attn.weight", "c_proj.weight", "c_fc.weight")),
+    "starcoder": GgufKind("gpt_bigcode", _GPT2),
+    "bloom": GgufKind("bloom", _BLOOM, by_head=_JOINED),
+    "mpt": GgufKind("mpt", _MPT),
+    "falcon": GgufKind("falcon", _FALCON, by_head=_JOINED),
+    "granitemoe": GgufKind("granitemoe", _GRANITE_MOE, interleaved=True),
 }
 MIXTURE_OF_LLAMAS = GgufKind("mixtral", _MIXTRAL, interleaved=True)  # also called llama
+FALCON_OF_TWO_NORMS = GgufKind("falcon", _FALCON_OF_TWO_NORMS, by_head=_JOINED)
 WITHOUT_WINDOW = ("qwen2", "qwen3", "qwen2moe", "qwen3moe")  # llama.cpp runs these without one
 SHARED_GATE = "shared_expert_gate.weight"  # a row there, a matrix of one row in the family's files
 # Settings that are not read and change no number here, whatever they say, or at these values alone.

@@ -21,6 +21,7 @@ from tfcore.loading.families.config_values import FULL, SLIDING, short
 from tfcore.loading.gguf_file import Elsewhere, GgufFile
 from tfcore.loading.gguf_kinds import (
     FACTORS,
+    FALCON_OF_TWO_NORMS,
     KINDS,
     LONG,
     MIXTURE_OF_LLAMAS,
@@ -131,7 +132,10 @@ class GgufWeights:
             return tensor - 1
         if self._kind.by_head and name.endswith(self._kind.by_head):
             heads = self.values["num_attention_heads"]
-            return tensor.unflatten(0, (3, heads, -1)).transpose(0, 1).flatten(0, 2)
+            groups = self.values.get("num_kv_heads", heads)
+            d_head = len(tensor) // (heads + 2 * groups)
+            parts = tensor.split([heads * d_head, groups * d_head, groups * d_head])
+            return torch.cat([part.unflatten(0, (groups, -1, d_head)) for part in parts], dim=1).flatten(0, 2)
         return tensor.T if self._is_turned(name) else tensor
 
     def same(self, one: str, other: str) -> bool:
@@ -188,6 +192,8 @@ class GgufWeights:
         name = self.file.settings.text("general.architecture")
         if name not in KINDS:
             raise self._error(f"holds a model of the architecture {str(name)[:40]!r}; {', '.join(KINDS)} can be read")
+        if name == "falcon" and self._has("attn_norm_2.weight"):
+            return FALCON_OF_TWO_NORMS
         return MIXTURE_OF_LLAMAS if name == "llama" and self._experts else KINDS[str(name)]
 
     @property
@@ -228,7 +234,7 @@ class GgufWeights:
             """A setting, a flag or a list where the default is one; one without a default must be there."""
             asked.add(key)
             said = self.file.settings
-            kinds: dict[type, Callable[..., Any]] = {bool: said.flag, list: said.listed}
+            kinds: dict[type, Callable[..., Any]] = {bool: said.flag, list: said.listed, str: said.text}
             read = kinds.get(type(default[0]), said.number) if default else said.number
             value = read(f"{architecture}.{key}", *default)
             if value is None and not default:
@@ -239,11 +245,16 @@ class GgufWeights:
             **dict.fromkeys(("qwen2moe", "qwen3moe", "olmoe"), self._mixture),
             "gpt-oss": self._oss,
             "gpt2": self._gpt2,
+            "starcoder": self._starcoder,
+            "bloom": self._bloom,
+            "mpt": self._mpt,
+            "falcon": self._falcon,
             "gptneox": self._neox,
             "phi2": self._phi,
             "phi3": self._phi3,
             "starcoder2": self._starcoder2,
             "granite": self._granite,
+            "granitemoe": self._granite_moe,
             "stablelm": self._stablelm,
             "command-r": self._cohere,
             "cohere2": self._cohere2,
@@ -285,6 +296,56 @@ class GgufWeights:
             "n_inner": of("feed_forward_length"),
             "n_positions": of("context_length"),
             "layer_norm_epsilon": of("attention.layer_norm_epsilon"),
+        }
+
+    def _starcoder(self, of: Callable[..., Any]) -> dict[str, Any]:
+        return {**self._gpt2(of), "num_key_value_heads": of("attention.head_count_kv", 1)}
+
+    def _bloom(self, of: Callable[..., Any]) -> dict[str, Any]:
+        return {
+            "hidden_size": of("embedding_length"),
+            "n_layer": of("block_count"),
+            "num_attention_heads": self._ungrouped(of),
+            "n_inner": of("feed_forward_length"),
+            "seq_length": of("context_length"),
+            "layer_norm_epsilon": of("attention.layer_norm_epsilon"),
+        }
+
+    def _mpt(self, of: Callable[..., Any]) -> dict[str, Any]:
+        width, slope = of("embedding_length"), of("attention.max_alibi_bias", 0.0)
+        return {
+            "d_model": width,
+            "n_layers": of("block_count"),
+            "n_heads": self._ungrouped(of),
+            "expansion_ratio": of("feed_forward_length") / width,
+            "max_seq_len": of("context_length"),
+            "layer_norm_epsilon": of("attention.layer_norm_epsilon"),
+            "attn_config": {"alibi": slope > 0, "alibi_bias_max": slope},
+        }
+
+    def _ungrouped(self, of: Callable[..., Any]) -> int:
+        """How many heads there are, each with keys and values of its own."""
+        heads = of("attention.head_count")
+        if (keys := of("attention.head_count_kv", heads)) != heads:
+            raise self._error(f"has {keys} heads of keys for {heads} of queries, which is not supported")
+        return int(heads)
+
+    def _falcon(self, of: Callable[..., Any]) -> dict[str, Any]:
+        if (layout := of("tensor_data_layout", "jploski")) != "jploski":
+            raise self._error(f"has rows of queries, keys and values in the order {short(layout)}, which is not known")
+        width, heads, groups = of("embedding_length"), of("attention.head_count"), of("attention.head_count_kv", 1)
+        norms = 2 if self._kind is FALCON_OF_TWO_NORMS else 1
+        return {
+            "hidden_size": width,
+            "num_hidden_layers": of("block_count"),
+            "num_attention_heads": heads,
+            "num_kv_heads": groups,
+            "ffn_hidden_size": of("feed_forward_length"),
+            "max_position_embeddings": of("context_length"),
+            "layer_norm_epsilon": of("attention.layer_norm_epsilon"),
+            "rope_parameters": self._rope(of, width // heads),
+            "new_decoder_architecture": norms == 2 or groups != 1,
+            "num_ln_in_parallel_attn": norms,
         }
 
     def _neox(self, of: Callable[..., Any]) -> dict[str, Any]:
@@ -395,6 +456,10 @@ class GgufWeights:
             "residual_multiplier": of("residual_scale", 0.0) or 1.0,
             "logits_scaling": of("logit_scale"),
         }
+
+    def _granite_moe(self, of: Callable[..., Any]) -> dict[str, Any]:
+        experts = {"num_local_experts": of("expert_count"), "num_experts_per_tok": of("expert_used_count")}
+        return {**self._granite(of), **experts}
 
     def _stablelm(self, of: Callable[..., Any]) -> dict[str, Any]:
         of("use_parallel_residual", True)  # llama.cpp goes by whether there is a norm

@@ -31,6 +31,8 @@ _GPT4O = (
     + _SIGNS_OR_SLASHES
 )
 _GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)"
+_FALCON = (r"[\p{P}\$\+<=>\^~\|`]+", _GPT2, "[0-9][0-9][0-9]")
+_BLOOM = r" ?[^(\s|.,!?…。，、।۔،)]+"
 _UNSTATED = (r"[\p{P}\$\+<=>\^~\|]+", _GPT2, r"\p{N}+", "[0-9][0-9][0-9]")
 
 
@@ -65,6 +67,8 @@ CUTS: dict[str, _Cut] = {
     **dict.fromkeys(("qwen2", "deepseek-r1-qwen", "megrez"), _Cut(parts.split(_QWEN2), nfc=True)),
     "tekken": _Cut(parts.split(_TEKKEN), whole_words=True, begins=True),
     **dict.fromkeys(("gpt-4o", "llama4"), _Cut(parts.split(_GPT4O))),
+    "falcon": _Cut(parts.split(*_FALCON)),
+    "bloom": _Cut(parts.split(_BLOOM)),
     "default": _Cut(parts.split(*_UNSTATED)),
 }
 # Settings that are read here, or that change neither a text nor its tokens with the two kinds of tokenizer.

@@ -66,8 +66,12 @@ GRANITE_MOE = replace(
     rows={
         **GRANITE.rows,
         "decoder.blocks.*.mlp.router": of(f"{_MIXTURE}router.layer") + of(f"{_MIXTURE}router"),
-        "decoder.blocks.*.mlp.up": of(f"{_MIXTURE}input_linear.weight") + of(f"{_MIXTURE}experts.gate_up_proj"),
-        "decoder.blocks.*.mlp.down": of(f"{_MIXTURE}output_linear.weight") + of(f"{_MIXTURE}experts.down_proj"),
+        "decoder.blocks.*.mlp.up": of(f"{_MIXTURE}input_linear.weight")
+        + of(f"{_MIXTURE}experts.gate_up_proj")
+        + of(f"{_MIXTURE}experts.#.gate_proj.weight", f"{_MIXTURE}experts.#.up_proj.weight"),
+        "decoder.blocks.*.mlp.down": of(f"{_MIXTURE}output_linear.weight")
+        + of(f"{_MIXTURE}experts.down_proj")
+        + of(f"{_MIXTURE}experts.#.down_proj.weight"),
     },
     defaults={**GRANITE.defaults, "num_local_experts": 8, "num_experts_per_tok": 2, "router_aux_loss_coef": 0.001},
 )
