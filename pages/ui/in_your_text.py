@@ -51,7 +51,10 @@ def reserve() -> DeltaGenerator:
     """Keep a place for the row of this page, where it has none yet; without, it stands where it is filled."""
     place: DeltaGenerator | None = session().row_of_text
     if place is None:
-        place = session().row_of_text = st.container(horizontal=True, vertical_alignment="center", gap="small")
+        key = keys.own("container", "in your text")
+        place = session().row_of_text = st.container(
+            horizontal=True, vertical_alignment="center", gap="small", key=key
+        )
         place.caption("In your text:", width="content")
     return place
 

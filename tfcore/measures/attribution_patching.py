@@ -20,7 +20,8 @@ class FirstOrder(NamedTuple):
 
     Args:
         quantity: of each row.
-        values, gradients: of activations, by name; the gradient is that of the quantity of its row.
+        values: of activations, by name.
+        gradients: of those that were asked for; the gradient is that of the quantity of its row.
     """
 
     quantity: Float[Tensor, " row"]
@@ -34,6 +35,7 @@ def first_order(
     ids: Int[Tensor, "row seq"],
     names: Sequence[str],
     quantity: Callable[[Float[Tensor, "row seq d_model"]], Float[Tensor, " row"]],
+    others: Sequence[str] = (),
 ) -> FirstOrder:
     """Values and gradients of activations, in one forward and one backward pass over texts that are a row each.
 
@@ -41,14 +43,15 @@ def first_order(
 
     Args:
         quantity: of the last hidden states.
+        others: further activations, of which the values alone are returned.
     """
     leaf = Edit("embed", lambda x: x.requires_grad_())  # the edit gets a copy, so the graph of this pass begins here
-    output = model(ids, capture=names, edits=[leaf], logits_to_keep=NO_LOGITS)
-    values = [output.activations[name] for name in names]
+    output = model(ids, capture=[*names, *others], edits=[leaf], logits_to_keep=NO_LOGITS)
+    values = output.activations
     total = quantity(output.hidden)
-    gradients = torch.autograd.grad(total.sum(), values)
-    detached = [value.detach() for value in values]
-    return FirstOrder(total.detach(), dict(zip(names, detached, strict=True)), dict(zip(names, gradients, strict=True)))
+    gradients = torch.autograd.grad(total.sum(), [values[name] for name in names])
+    detached = {name: value.detach() for name, value in values.items()}
+    return FirstOrder(total.detach(), detached, dict(zip(names, gradients, strict=True)))
 
 
 def part_names(model: Transformer) -> list[str]:

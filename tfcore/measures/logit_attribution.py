@@ -15,6 +15,7 @@ from numpy import ndarray
 from torch import Tensor, nn
 
 from tfcore.block import Block
+from tfcore.config import ModelConfig
 from tfcore.feedforward import FeedForward
 from tfcore.inspection.capture import known_names
 from tfcore.measures.lenses import check_model, unembedding
@@ -109,11 +110,14 @@ def written(model: Transformer, ids: Sequence[int]) -> Output:
         ValueError: a model whose stream is no plain sum (post-norm), or which has no logits for a next token.
     """
     check_model(model)
-    config, places = model.config, model.config.positions.added
-    names = ["ln_final.scale", "blocks.0.resid_pre", *(["pos_embed"] if places else [])]
-    names += [name for name in known_names(config) if name.startswith("blocks.") and name.endswith(WRITTEN)]
-    output: Output = model(one_text(model, ids), capture=names, logits_to_keep=NO_LOGITS)
+    output: Output = model(one_text(model, ids), capture=written_names(model.config), logits_to_keep=NO_LOGITS)
     return output
+
+
+def written_names(config: ModelConfig) -> list[str]:
+    """The activations from which the sum at each position can be formed."""
+    names = ["ln_final.scale", "blocks.0.resid_pre", *(["pos_embed"] if config.positions.added else [])]
+    return names + [name for name in known_names(config) if name.startswith("blocks.") and name.endswith(WRITTEN)]
 
 
 def stream_parts(model: Transformer, ids: Sequence[int], position: int) -> Parts:
@@ -124,7 +128,8 @@ def stream_parts(model: Transformer, ids: Sequence[int], position: int) -> Parts
 @torch.no_grad()
 def parts_at(model: Transformer, run: Output, position: int) -> Parts:
     """The same, of a run that is there already."""
-    parts = [(name, value) for name, value in run.activations.items() if not name.endswith("attn.z")]
+    read = ((name, run.activations[name]) for name in written_names(model.config))
+    parts = [(name, value) for name, value in read if not name.endswith("attn.z")]
     here = {name: (value if name == "pos_embed" else value.squeeze(0))[position].double() for name, value in parts}
     modules = list(cast("Iterable[Block]", model.decoder.blocks))
     for i, block in enumerate(modules):

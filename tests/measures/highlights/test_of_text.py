@@ -9,7 +9,7 @@ import torch
 import tfcore
 from tests import small
 from tfcore.inspection.edits import Edit
-from tfcore.measures.highlights.of_text import USES, cut_words, explained, highlights, repeated_spans
+from tfcore.measures.highlights.of_text import BEGINNING, USES, cut_words, explained, highlights, repeated_spans
 from tfcore.measures.highlights.usual import stored_usual
 from tfcore.measures.highlights.words import Word, words_of
 from tfcore.measures.one_text import one_text
@@ -34,13 +34,24 @@ def test_surprises_are_the_least_probable_tokens(decoder):
     model, _, ids, found = decoder
     log_p = log_probabilities(model, ids)
     bits = [-float(log_p[i, token]) / math.log(2) for i, token in enumerate(ids[1:])]
-    order = sorted(range(len(bits)), key=lambda i: -bits[i])[:3]
+    order = sorted(range(BEGINNING - 1, len(bits)), key=lambda i: -bits[i])[:3]
     assert [one.position for one in found.surprises] == [i + 1 for i in order]
     assert [one.bits for one in found.surprises] == pytest.approx([bits[i] for i in order], abs=1e-3)
     for one in found.surprises:
         expected = log_p[one.position - 1]
         assert one.token == TEXT[one.position]
         assert one.probability == pytest.approx(float(expected.max().exp()), abs=1e-4)
+
+
+def test_the_beginning_of_a_text_surprises_no_one(decoder):
+    model, tokenizer, ids, _ = decoder
+    largest = []
+    for first in range(len(ids) - BEGINNING):
+        rest = ids[first:]
+        log_p = log_probabilities(model, rest)
+        largest.append(int(log_p[range(len(rest) - 1), rest[1:]].argmin()) + 1)
+        assert all(one.position >= BEGINNING for one in highlights(model, tokenizer, rest).surprises)
+    assert min(largest) < BEGINNING  # there would have been one
 
 
 def test_the_decision_is_the_last_prediction(decoder):

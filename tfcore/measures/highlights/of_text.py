@@ -1,4 +1,4 @@
-"""All highlights of a text, from one pass there and back; two more passes make the first estimates exact."""
+"""All highlights of a text, from one pass there and back; another, and a part of one, make the first estimates exact."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,16 +17,17 @@ from tfcore.measures.highlights.links import Link, links
 from tfcore.measures.highlights.usual import UsualWeights
 from tfcore.measures.highlights.words import Word, words_of
 from tfcore.measures.lenses import check_model, lens_logits
-from tfcore.measures.logit_attribution import contributions, stream_parts
+from tfcore.measures.logit_attribution import contributions, parts_at, written_names
 from tfcore.measures.one_text import one_text, piece_of, pieces_of
 from tfcore.measures.text_loss import LN2, has_ended, next_losses
-from tfcore.model import NO_LOGITS, Transformer
+from tfcore.model import NO_LOGITS, Output, Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 MOST = 3  # of each sort
 REPEATED = 2  # tokens that make a repeated span
 CUT = 3  # tokens of a word from which on it is cut into many
 SURPRISING = 4.0  # bits
+BEGINNING = 3  # tokens after which a model knows something of a text: before, any rare word surprises it
 USES = 1 / 3  # mean weight from which on a head uses a repeated span
 
 
@@ -138,11 +139,13 @@ class _Pass:
     """A pass there and back.
 
     Args:
+        hidden: the last hidden states.
         logits: of every position.
         position: whose prediction is explained.
     """
 
     found: FirstOrder
+    hidden: Float[Tensor, "1 seq d_model"]
     logits: Float[Tensor, "seq vocab"]
     position: int
 
@@ -237,19 +240,19 @@ def _there_and_back(
         check_model(model)
     except ValueError:
         return None
-    layers = range(model.config.n_layers)
-    streams = [f"blocks.{layer}.resid_post" for layer in layers]
-    seen: list[tuple[Tensor, int]] = []
+    streams = [f"blocks.{layer}.resid_post" for layer in range(model.config.n_layers)]
+    seen: list[tuple[Tensor, Tensor, int]] = []
 
     def certainty(hidden: Float[Tensor, "row seq d_model"]) -> Float[Tensor, " row"]:
         with torch.no_grad():
             logits = logits_of(model, hidden.detach()).squeeze(0)
-            seen.append((logits, explained(text, words, logits.softmax(-1).max(-1).values.tolist())))
-        return logits_of(model, hidden[:, seen[0][1]]).log_softmax(-1).max(-1).values
+        position = explained(text, words, logits.softmax(-1).max(-1).values.tolist())
+        seen.append((hidden.detach(), logits, position))
+        return logits_of(model, hidden[:, position]).log_softmax(-1).max(-1).values
 
-    found = first_order(model, one_text(model, ids), [*names, *streams, "embed"], certainty)
-    (logits, position), *_ = seen
-    return _Pass(found, logits, position)
+    others = [*names, *streams, *written_names(model.config)]
+    found = first_order(model, one_text(model, ids), ["embed"], certainty, others)
+    return _Pass(found, *seen[0])
 
 
 def explained(text: str, words: Sequence[Word], certainty: Sequence[float]) -> int:
@@ -264,8 +267,9 @@ def explained(text: str, words: Sequence[Word], certainty: Sequence[float]) -> i
 
 
 def _surprises(tokenizer: Tokenizer, ids: Sequence[int], logits: Float[Tensor, "seq vocab"]) -> tuple[Surprise, ...]:
-    """The tokens with the most bits, at least SURPRISING, the most surprising first."""
+    """The tokens with the most bits, at least SURPRISING, after the first BEGINNING; the most surprising first."""
     bits = (next_losses(logits[None], ids).squeeze(0) / LN2).cpu().numpy()
+    bits[: BEGINNING - 1] = 0
     found: list[Surprise] = []
     pieces = pieces_of(tokenizer, ids)  # a part of a character is named by it
     for place in np.argsort(-bits, kind="stable"):
@@ -296,7 +300,7 @@ def _decision(model: Transformer, tokenizer: Tokenizer, ids: Sequence[int], run:
         probability=float(run.logits[at].softmax(-1)[predicted]),
         layer=next((i for i in range(len(leads)) if all(leads[i:])), len(leads) - 1),
         tokens=_tokens(model, tokenizer, ids, run, predicted, tokens, mean),
-        heads=_heads(model, ids, run, predicted),
+        heads=_heads(model, run, predicted),
     )
 
 
@@ -312,29 +316,42 @@ def _tokens(
     places = [int(i) for i in estimates.argsort(descending=True)[:MOST] if estimates[i] > 0]
     found: list[Dependence] = []
     for i in places:
-        edit = Edit.replace("embed", mean, positions=[i])
-        exact = None if found else float(run.found.quantity) - _edited(model, ids, run.position, predicted, edit)
+        exact = None if found else float(run.found.quantity) - _without_token(model, ids, run, predicted, i, mean)
         found.append(Dependence(i, piece_of(tokenizer, ids[i]), float(estimates[i]), exact))
     return tuple(found)
 
 
-def _heads(model: Transformer, ids: Sequence[int], run: _Pass, predicted: int) -> tuple[Dependence, ...]:
+def _heads(model: Transformer, run: _Pass, predicted: int) -> tuple[Dependence, ...]:
     best = run.logits[run.position].topk(min(2, len(run.logits[run.position]))).indices.tolist()
-    parts = stream_parts(model, ids[: run.position + 1], run.position)
+    parts = parts_at(model, Output(run.hidden, None, run.found.values), run.position)
     shares = contributions(model, parts, predicted, best[-1]).heads
     places = [divmod(int(i), shares.shape[1]) for i in np.argsort(-shares, axis=None, kind="stable")[:MOST]]
     heads: list[Dependence] = []
     for layer, head in places:
         if shares[layer, head] <= 0:
             break
-        edit = Edit.zero(f"blocks.{layer}.attn.z", heads=[head])
-        exact = None if heads else float(run.found.quantity) - _edited(model, ids, run.position, predicted, edit)
+        exact = None if heads else float(run.found.quantity) - _without_head(model, run, predicted, layer, head)
         heads.append(Dependence((layer, head), "", float(shares[layer, head]), exact))
     return tuple(heads)
 
 
 @torch.no_grad()
-def _edited(model: Transformer, ids: Sequence[int], position: int, predicted: int, edit: Edit) -> float:
-    """The log-probability of the predicted token under an edit, nats."""
-    hidden = model(one_text(model, ids[: position + 1]), edits=[edit], logits_to_keep=NO_LOGITS).hidden
+def _without_token(
+    model: Transformer, ids: Sequence[int], run: _Pass, predicted: int, place: int, mean: Float[Tensor, " d_model"]
+) -> float:
+    """The log-probability of the predicted token with another embedding of one token, nats."""
+    edit = Edit.replace("embed", mean, positions=[place])
+    hidden = model(one_text(model, ids[: run.position + 1]), edits=[edit], logits_to_keep=NO_LOGITS).hidden
+    return _log_probability(model, hidden, predicted)
+
+
+@torch.no_grad()
+def _without_head(model: Transformer, run: _Pass, predicted: int, layer: int, head: int) -> float:
+    """The same, of a head that writes nothing: the blocks below it are as they were."""
+    stream = run.found.values[f"blocks.{layer - 1}.resid_post" if layer else "blocks.0.resid_pre"]
+    edit = Edit.zero(f"blocks.{layer}.attn.z", heads=[head])
+    return _log_probability(model, model.resume(stream[:, : run.position + 1], layer, edits=[edit]), predicted)
+
+
+def _log_probability(model: Transformer, hidden: Float[Tensor, "1 seq d_model"], predicted: int) -> float:
     return float(logits_of(model, hidden[:, -1]).log_softmax(-1)[0, predicted])
