@@ -52,9 +52,7 @@ def reserve() -> DeltaGenerator:
     place: DeltaGenerator | None = session().row_of_text
     if place is None:
         key = keys.own("container", "in your text")
-        place = session().row_of_text = st.container(
-            horizontal=True, vertical_alignment="center", gap="small", key=key
-        )
+        place = session().row_of_text = st.container(horizontal=True, vertical_alignment="center", gap="small", key=key)
         place.caption("In your text:", width="content")
     return place
 

@@ -11,7 +11,6 @@ from pages.ui.frame import Panel
 from tfcore.measures.heads.kinds import Place
 from tfcore.views.foundations import heads as views
 from tfcore.views.foundations.heads.draw.maps import MAP_CELLS, Form
-from tfcore.views.foundations.heads.draw.portrait import drawn_tokens
 from tfcore.views.foundations.heads.measure.attention import Order, attention, kinds, kinds_rest_on, tile_places
 from tfcore.views.foundations.heads.measure.attention_maps import map_range, strongest_key
 from tfcore.views.foundations.heads.measure.head_ranking import DISTANCE, ENTROPY, KIND, PAIR, strongest_pair
@@ -199,11 +198,10 @@ def closer(
 
 def show_portrait(p: Panel, reading: Reading, place: Place, token: int) -> None:
     """A head over the words; a click on a word chooses it."""
-    first = drawn_tokens(text.tick_labels(attention(reading).queries), token).start
 
     def choose(event: Event) -> None:
         if isinstance(event["customdata"], int):
-            controls.set_values(token=first + event["customdata"])
+            controls.set_values(token=event["customdata"])
 
     p.show(views.portrait(reading, *place, token), choose, "Click a word to follow it.")
 

@@ -11,7 +11,7 @@ from tests.pages.figures import figures
 from tfcore.views.foundations.heads import every_head as views_of_heads
 from tfcore.views.foundations.heads.draw import maps, portrait
 from tfcore.views.foundations.heads.draw.maps import MAP_CELLS
-from tfcore.views.foundations.heads.draw.portrait import drawn_tokens, portrait_place
+from tfcore.views.foundations.heads.draw.portrait import GAP, line_of
 from tfcore.views.foundations.heads.measure.attention_maps import read_attention
 
 opened = partial(visits.opened, "foundations/heads/page.py")
@@ -29,13 +29,12 @@ def test_of_a_long_text_the_chosen_token_is_in_sight(monkeypatch):
     labels = tick_labels(read_attention(*cache.model("stories"), text).queries)
     assert 150 < len(labels) <= 2 * MAP_CELLS
     assert test.selectbox(key="range").options == ["all", "0 to 127", f"128 to {len(labels) - 1}"]
-    _, shown, chosen = seen["portrait"]
-    assert chosen > 0
-    drawn = drawn_tokens(labels, 150)
-    assert (shown, drawn.start + chosen) == ([labels[i] for i in drawn], 150)
+    pattern, line, chosen = seen["portrait"]
+    assert chosen == 150
+    assert line.tokens == line_of(labels, pattern[150], 150).tokens
     caption = figures(test)["portrait"][0]["caption"]
-    assert f"Tokens {drawn.start} to {drawn.stop - 1} of {len(labels)}." in caption
-    assert figures(test)["portrait"][0]["at"] == portrait_place(shown, chosen)
+    assert f"{len(line.tokens)} of {len(labels)} tokens; {GAP} stands for others." in caption
+    assert figures(test)["portrait"][0]["at"] == line.place(150)
     weights, _, columns, place, *_ = seen["one_token"]
     step = -(-len(labels) // 64)
     assert (weights.shape[1], columns, place) == (len(columns), labels[::step], 150 // step)

@@ -1,4 +1,4 @@
-"""All highlights of a text, from one pass there and back; another, and a part of one, make the first estimates exact."""
+"""All highlights of a text, from one pass there and back; one and a part of one more make the first estimates exact."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

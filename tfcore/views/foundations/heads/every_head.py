@@ -137,19 +137,17 @@ def portrait(reading: Reading, layer: int, head: int, token: int) -> View:
         token: the chosen one.
     """
     read, pattern = attention(reading), map_of_head(reading, layer, head)
-    every = tick_labels(read.queries)
-    drawn = portraits.drawn_tokens(every, token)
-    start, stop = drawn.start, drawn.stop
-    labels = every[start:stop]
-    part = "" if len(drawn) == len(every) else f" Tokens {start} to {stop - 1} of {len(every)}."
+    labels = tick_labels(read.queries)
+    line = portraits.line_of(labels, pattern[token], token)
+    part = f" {len(line.tokens)} of {len(labels)} tokens; {portraits.GAP} stands for others." if line.gaps else ""
     most = strongest_key(pattern, token, read.queries, read.keys)
     return View(
         key="portrait",
         title=f"Head {layer}.{head} over the text",
         result=pattern,
-        chart=portraits.portrait(pattern[start:stop, start:stop], labels, token - start),
-        min_width=portraits.portrait_width(labels),
-        at=portraits.portrait_place(labels, token - start),
+        chart=portraits.portrait(pattern, line, token),
+        min_width=line.pixels,
+        at=line.place(token),
         findings=(state("head and key", "Head {layer}.{head}. {most}", layer=layer, head=head, most=most),),
         note=f"Pale: the strongest look of every other token.{part}",
         table=lambda: map_table(pattern, read.queries, read.keys),
