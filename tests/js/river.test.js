@@ -359,6 +359,21 @@ test("the wheel enlarges with the Ctrl key alone, what is under the pointer", ()
   assert.deepEqual(sent(), [["zoom", "0"]])
 })
 
+test("two fingers that move apart enlarge what is between them, together they go back, one moves the page", () => {
+  const { find, sent } = shown()
+  const touch = (type, ...places) => find(".tf-river-scroll")[0].dispatchEvent(
+    Object.assign(new window.Event(type, { cancelable: true }), { touches: places.map(clientX => ({ clientX, clientY: 0 })) }))
+  touch("touchstart", 150)
+  assert.ok(touch("touchmove", 250))
+  touch("touchstart", 140, 160)
+  assert.ok(!touch("touchmove", 138, 162))
+  assert.deepEqual(sent(), [])
+  touch("touchmove", 130, 170)
+  assert.deepEqual(sent(), [["zoom", "0"]])
+  touch("touchmove", 145, 155)
+  assert.deepEqual(sent(), [["zoom", "0"], ["zoom", ""]])
+})
+
 test("its picture for a file is as it is now, and its film goes with the wave to the end", () => {
   const { parentElement, find } = shown()
   const copy = new XMLSerializer().serializeToString(picture(parentElement))

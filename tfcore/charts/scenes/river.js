@@ -6,6 +6,7 @@ import { edges, lay, reached } from "./river_layout.js"
 import { aimed, crumbs, inward, outward } from "./river_zoom.js"
 
 const SPRING = 260, WAVE = 3000 // ms
+const PINCHED = 1.4 // times as far apart as before: two fingers go one step nearer
 const LARGEST = 2, STEP = 0.25, PIXELS = 24 // of a head's factor; that a hand moves for a factor of 1
 const SPEEDS = [1, 2, 0.5]
 /** @type {Record<string, number>} */
@@ -21,7 +22,7 @@ const KEYS = { ArrowUp: STEP, ArrowRight: STEP, ArrowDown: -STEP, ArrowLeft: -ST
  *   play: HTMLButtonElement, whole: HTMLButtonElement, speed: HTMLButtonElement, observer: ResizeObserver, live: boolean,
  *   data: RiverData, colours: Palette, scene: Scene, factors: Record<string, number>, drawn: Map<string, Drawn>,
  *   kept: Map<string, SVGGElement>, springs: Map<string, Spring>, began: number, asked: number, wave: number, waved: number, paused: boolean,
- *   path: HTMLElement, nearer: HTMLButtonElement, farther: HTMLButtonElement, aim: import("./river_zoom.js").Zoom | null, zoomed: number,
+ *   path: HTMLElement, nearer: HTMLButtonElement, farther: HTMLButtonElement, aim: import("./river_zoom.js").Zoom | null, zoomed: number, spread: number,
  *   rate: number, frames: number, stamp: string, size: number
  * }} View
  */
@@ -68,7 +69,7 @@ function create(parent, data) {
   const marks = svg("g", {}, board)
   const view = /** @type {View} */ (/** @type {Partial<View>} */ ({
     ...begun(data.seq ?? 0), root, svg: board, clip, bands, marks, data, drawn: new Map(), kept: new Map(), springs: new Map(), factors: {},
-    asked: 0, began: 0, wave: still() ? 1 : 0, waved: 0, paused: false, rate: 1, frames: 0, stamp: "", size: 0, path: where, aim: null, zoomed: 0,
+    asked: 0, began: 0, wave: still() ? 1 : 0, waved: 0, paused: false, rate: 1, frames: 0, stamp: "", size: 0, path: where, aim: null, zoomed: 0, spread: 0,
   }))
   const buttons = html("div", "tf-river-buttons", root)
   view.play = button(buttons, "Play", () => play(view))
@@ -80,7 +81,7 @@ function create(parent, data) {
   view.whole = button(buttons, "Whole state", () => view.send("whole", 0))
   view.whole.title = "Widths are shares of the state again (Escape)"
   view.nearer = button(buttons, "+", () => zoom(view, inward(view.data, view.aim, view.live)))
-  view.nearer.title = "Enlarge a layer, then a head (+; on a trackpad, pinch over it)"
+  view.nearer.title = "Enlarge a layer, then a head (+, or pinch over it)"
   view.farther = button(buttons, "−", () => zoom(view, outward(view.data)))
   view.farther.title = "Back (−)"
   root.onkeydown = event => {
@@ -92,6 +93,8 @@ function create(parent, data) {
     event.preventDefault()
   }
   scroll.addEventListener("wheel", event => wheeled(view, event), { passive: false })
+  scroll.addEventListener("touchstart", event => void (view.spread = spread(event.touches)))
+  scroll.addEventListener("touchmove", event => pinched(view, event), { passive: false })
   view.observer = new ResizeObserver(() => scroll.clientWidth !== view.size && arrange(view))
   view.observer.observe(scroll)
   views.set(parent, view)
@@ -118,9 +121,31 @@ function wheeled(view, event) {
   const now = performance.now()
   if (now - view.zoomed < SPRING || Math.abs(event.deltaY) < 1) return
   view.zoomed = now
+  towards(view, event.deltaY < 0, event.clientX, event.clientY)
+}
+
+// Two fingers that move apart, or together; one moves the page.
+/** @param {View} view @param {TouchEvent} event */
+function pinched(view, event) {
+  const apart = spread(event.touches)
+  if (!apart || !view.spread) return
+  event.preventDefault()
+  if (apart < PINCHED * view.spread && view.spread < PINCHED * apart) return
+  const [one, other] = event.touches
+  towards(view, apart > view.spread, (one.clientX + other.clientX) / 2, (one.clientY + other.clientY) / 2)
+  view.spread = apart
+}
+
+// Pixels between two fingers; 0 of any other number of them.
+/** @param {TouchList} touches */
+const spread = touches => (touches.length === 2 ? Math.hypot(touches[0].clientX - touches[1].clientX, touches[0].clientY - touches[1].clientY) : 0)
+
+// Nearer to what is at a place of the window, or farther.
+/** @param {View} view @param {boolean} nearer @param {number} x @param {number} y */
+function towards(view, nearer, x, y) {
   const { left, top } = view.svg.getBoundingClientRect()
-  const aim = view.aim ?? aimed(view.scene, view.scene.down ? event.clientY - top : event.clientX - left)
-  zoom(view, event.deltaY < 0 ? inward(view.data, aim, view.live) : outward(view.data))
+  const aim = view.aim ?? aimed(view.scene, view.scene.down ? y - top : x - left)
+  zoom(view, nearer ? inward(view.data, aim, view.live) : outward(view.data))
 }
 
 // The way back: the river, its layer, its head.
