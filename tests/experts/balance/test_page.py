@@ -88,7 +88,7 @@ def test_runs_are_kept_and_the_one_without_a_remedy_is_not_made_again(monkeypatc
 
 
 def test_all_five_at_once():
-    test = opened(view="all five")
+    test = opened(view="all five", steps="500")
     assert set(figures(test)) == {"curves", *(f"load_{remedy}" for remedy in ("none", *REMEDIES))}
     assert [trace["name"] for trace in figures(test)["curves"][1]["data"][::6]] == list(
         test.dataframe[0].value["remedy"]

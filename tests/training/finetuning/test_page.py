@@ -31,8 +31,8 @@ def test_settings_without_a_kept_run_say_so():
 
 
 def test_it_trains_where_one_looks_and_stops():
-    test = opened(live="true", steps="40", method="last", layers="2")
-    config = FineTuneConfig(method="last", layers=2, steps=40)
+    test = opened(live="true", steps="200", method="last", layers="2")
+    config = FineTuneConfig(method="last", layers=2, steps=200)
     assert figures(test)["new"][1]["data"][-1]["name"] == "the last 2 layers"
     press(test, "stop")
     assert jobs.JOBS.look(config, "").state == "stopped"
