@@ -24,7 +24,7 @@ LINE = 0.0  # where the words stand
 NUMBERS = -0.17  # where their weights stand
 
 
-class Line(NamedTuple):
+class LineOfWords(NamedTuple):
     """The words of a line, in letters from its left end.
 
     Args:
@@ -57,7 +57,7 @@ class Line(NamedTuple):
         return int((self.middle[self.tokens.index(token)] + 0.5) / self.length * self.pixels)
 
 
-def line_of(labels: Sequence[str], weights: Float[ndarray, " key"], chosen: int) -> Line:
+def line_of(labels: Sequence[str], weights: Float[ndarray, " key"], chosen: int) -> LineOfWords:
     """The tokens that fit on a line of a small desktop in the smallest letters: the chosen one, those with the most of
     its weight and the words beside these, and then those around it, most of them before it. The chosen one is there in
     any case.
@@ -80,7 +80,7 @@ def line_of(labels: Sequence[str], weights: Float[ndarray, " key"], chosen: int)
     return line
 
 
-def _line(labels: Sequence[str], drawn: Set[int]) -> Line:
+def _line(labels: Sequence[str], drawn: Set[int]) -> LineOfWords:
     tokens = tuple(sorted(drawn))
     left, gaps, at = [], [], 0.0
     for before, token in itertools.pairwise((-1, *tokens, len(labels))):
@@ -90,10 +90,12 @@ def _line(labels: Sequence[str], drawn: Set[int]) -> Line:
         left.append(at)
         at += len(labels[token]) + 1.0 if token < len(labels) else 0.0
     right = [start + len(labels[token]) + 1.0 for start, token in zip(left, tokens, strict=False)]
-    return Line(tokens, tuple(labels[i] for i in tokens), np.array(left[:-1]), np.array(right), tuple(gaps), at)
+    return LineOfWords(tokens, tuple(labels[i] for i in tokens), np.array(left[:-1]), np.array(right), tuple(gaps), at)
 
 
-def portrait(pattern: Float[ndarray, "query key"], line: Line, chosen: int, *, height: int = HEIGHT) -> go.Figure:
+def portrait(
+    pattern: Float[ndarray, "query key"], line: LineOfWords, chosen: int, *, height: int = HEIGHT
+) -> go.Figure:
     """The attention of one head as arcs over the words of a line.
 
     Args:
@@ -155,7 +157,7 @@ def _arc(start: float, end: float, weight: float, strong: bool, furthest: float)
     return {"type": "path", "path": path, "opacity": round(opacity, 3), "line": line, "layer": "below"}
 
 
-def _box(line: Line, word: int, weight: float) -> dict[str, Any]:
+def _box(line: LineOfWords, word: int, weight: float) -> dict[str, Any]:
     """The ground of a word, as dark as its weight."""
     sides = {"x0": float(line.left[word]) - 0.45, "x1": float(line.right[word]) - 0.55, "y0": -0.08, "y1": 0.08}
     fill = f"@attention/{0.4 * float(weight):.2f}"
