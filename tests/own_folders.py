@@ -99,6 +99,15 @@ FAMILIES = {
         | {"sliding_window": 9, "num_hidden_layers": 3},
         byte_level,
     ),
+    "deepseek": (
+        hf.DeepseekV3ForCausalLM,
+        SHAPE
+        | {"vocab_size": 330, "num_key_value_heads": 6, "num_hidden_layers": 3, "first_k_dense_replace": 1}
+        | {"kv_lora_rank": 9, "q_lora_rank": 14, "qk_nope_head_dim": 6, "qk_rope_head_dim": 4, "v_head_dim": 5}
+        | {"n_routed_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 12, "n_shared_experts": 2}
+        | {"n_group": 3, "topk_group": 2},
+        byte_level,
+    ),
     "bert": (hf.BertForMaskedLM, SHAPE | {"vocab_size": 120}, word_piece),
     "feelings": (
         hf.DistilBertForSequenceClassification,

@@ -45,6 +45,25 @@ WIRINGS: dict[str, dict[str, Any]] = {
         "qkv_bias": True,
         "experts": ExpertsConfig(n_experts=3, top_k=2, bias=True),
     },
+    "like DeepSeek-V3": {
+        "kv_latent": 7,
+        "q_latent": 9,
+        "d_head": 10,
+        "d_value": 5,
+        "rotated": 4,
+        "experts": ExpertsConfig(
+            n_experts=6,
+            top_k=2,
+            n_shared=1,
+            n_groups=3,
+            top_groups=2,
+            group_best=2,
+            scores="sigmoid",
+            softmax="before",
+            renormalize=True,
+            bias_rate=0.01,
+        ),
+    },
     "attention alone": {"d_ff": 0, "tie_embeddings": False, "logit_scale": 0.5},
 }
 ALL_PATTERNS = ("blocks.*.attn.pattern",)

@@ -28,14 +28,21 @@ POSITIVE = st.floats(0.1, 4.0)
 @st.composite
 def experts(draw):
     n, routing = draw(st.integers(1, 5)), draw(st.sampled_from(get_args(part_configs.Routing)))
+    groups = draw(st.integers(1, 3)) if routing == "tokens" else 1
+    top_groups = draw(st.none() | st.integers(1, groups))
+    scores = draw(st.sampled_from(get_args(part_configs.RouterScores)))
     return ExpertsConfig(
-        n_experts=n,
-        top_k=draw(st.integers(1, n)),
+        n_experts=n * groups,
+        n_groups=groups,
+        top_groups=top_groups,
+        group_best=draw(st.integers(1, n)),
+        top_k=draw(st.integers(1, n * (top_groups or groups))),
+        scores=scores,
         d_expert=draw(st.none() | st.integers(1, 9)),
         n_shared=draw(st.integers(0, 2)),
         bias=draw(SOMETIMES),
         routing=routing,
-        softmax=draw(st.sampled_from(get_args(part_configs.SoftmaxPlace))),
+        softmax="before" if scores == "sigmoid" else draw(st.sampled_from(get_args(part_configs.SoftmaxPlace))),
         renormalize=draw(st.booleans()),
         capacity_factor=None if routing == "experts" else draw(st.none() | POSITIVE),
         bias_rate=draw(st.sampled_from([0.0, 0.01])),
@@ -83,9 +90,10 @@ def configs(draw):
     positions = draw(st.sampled_from(get_args(part_configs.Positions)))
     placement = draw(st.sampled_from(get_args(part_configs.NormPlacement)))
     encoder, both = architecture == "encoder", architecture == "encoder-decoder"
+    latent = positions == "rope" and group == 1 and size > 2 and not both and draw(SOMETIMES)
     d_ff, mixture = draw(st.none() | st.integers(0, 12)), draw(st.none() | experts())
     assume(not (d_ff == 0 and mixture is not None and mixture.d_expert is None))
-    n_layers = draw(st.integers(1, 3))
+    n_layers, of_layers = draw(st.integers(1, 3)), "none" if latent else positions
     norm = NormConfig(
         kind=draw(st.sampled_from(get_args(part_configs.Norm))),
         placement=placement,
@@ -110,7 +118,10 @@ def configs(draw):
             n_heads=n_heads,
             n_kv_heads=draw(st.sampled_from([kv_heads] if group > 1 else [None, kv_heads])),
             d_head=size if free_head else None,
-            qk_norm=draw(st.sampled_from([None, None, "head", "width"])),
+            qk_norm=None if latent else draw(st.sampled_from([None, None, "head", "width"])),
+            kv_latent=draw(st.integers(1, 9)) if latent else None,
+            q_latent=draw(st.none() | st.integers(1, 9)) if latent else None,
+            d_value=draw(st.none() | st.integers(1, 9)) if latent else None,
             softcap=draw(st.none() | st.floats(0.5, 50)),
             sinks=draw(SOMETIMES),
             scale=draw(st.none() | POSITIVE),
@@ -124,7 +135,7 @@ def configs(draw):
         positions=PositionsConfig(
             kind=positions,
             scaling=draw(st.none() | SCALINGS) if positions == "rope" else None,
-            rotated=draw(st.none() | st.just(2)) if positions == "rope" else None,
+            rotated=2 if latent else draw(st.none() | st.just(2)) if positions == "rope" else None,
             halves=positions == "sinusoidal" and draw(st.booleans()),
             first=draw(st.integers(0, 3)) if positions == "sinusoidal" else 0,
             by_layer=positions == "relative" and draw(st.booleans()),
@@ -134,7 +145,7 @@ def configs(draw):
         norm=norm,
         parallel=(parallel := placement == "pre" and norm.first and not both and d_ff != 0 and draw(SOMETIMES)),
         shared_norm=not parallel or draw(st.booleans()),
-        layers=tuple(draw(layers(positions)) for _ in range(n_layers)) if draw(st.booleans()) else (),
+        layers=tuple(draw(layers(of_layers)) for _ in range(n_layers)) if draw(st.booleans()) else (),
         bias=draw(st.booleans()),
         head=head,
         mlm_activation=draw(st.none() | st.sampled_from(plain)),

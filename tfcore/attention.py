@@ -17,7 +17,9 @@ from tfcore.norms import Norm
 from tfcore.positions import apply_rope
 
 Queries = Float[Tensor, "batch head query d_head"]
-Keys = Float[Tensor, "batch kv_head key d_head"]  # and values
+Keys = Float[Tensor, "batch kv_head key d_head"]
+Values = Float[Tensor, "batch kv_head key d_value"]
+Outputs = Float[Tensor, "batch head query d_value"]
 
 
 def attention_scores(
@@ -134,17 +136,22 @@ class Attention(nn.Module):
     def __init__(self, config: ModelConfig, layer: int = 0, cross: bool = False) -> None:
         super().__init__()
         self.n_heads, self.kv_heads, self.d_head = config.attention.n_heads, config.attention.kv_heads, config.head_size
+        self.d_value = config.value_size
         self.scale, self.softcap = config.scale_of(layer), config.attention.softcap
         self.cross = cross
+        self._add_projections(config)
+        self.q_norm, self.k_norm = _norm_of(config, self.n_heads), _norm_of(config, self.kv_heads)
+        self.sinks = nn.Parameter(torch.zeros(self.n_heads)) if config.attention.sinks else None
+        self.out = Linear(self.n_heads * self.d_value, config.d_model, bias=config.has_out_bias)
+
+    def _add_projections(self, config: ModelConfig) -> None:
+        """The matrices that queries, keys and values are made with."""
         d_q, d_kv = self.n_heads * self.d_head, 2 * self.kv_heads * self.d_head
-        if cross:
+        if self.cross:
             self.q = Linear(config.d_model, d_q, bias=config.has_qkv_bias)
             self.kv = Linear(config.d_model, d_kv, bias=config.has_qkv_bias)
         else:  # W_Q, W_K, W_V side by side: one product
             self.qkv = Linear(config.d_model, d_q + d_kv, bias=config.has_qkv_bias)
-        self.q_norm, self.k_norm = _norm_of(config, self.n_heads), _norm_of(config, self.kv_heads)
-        self.sinks = nn.Parameter(torch.zeros(self.n_heads)) if config.attention.sinks else None
-        self.out = Linear(d_q, config.d_model, bias=config.has_out_bias)
 
     def forward(
         self,
@@ -184,7 +191,7 @@ class Attention(nn.Module):
         recorder: ActivationRecorder,
         cache: KVCache | None,
         layer: int,
-    ) -> tuple[Queries, Keys, Keys]:
+    ) -> tuple[Queries, Keys, Values]:
         q, k, v = self.heads(self.qkv(x), self.n_heads, self.kv_heads, self.kv_heads)
         q, k, v = recorder("q", self.q_norm(q)), recorder("k", self.k_norm(k)), recorder("v", v)
         if context.rotation is not None:
@@ -201,7 +208,7 @@ class Attention(nn.Module):
         recorder: ActivationRecorder,
         cache: KVCache | None,
         layer: int,
-    ) -> tuple[Queries, Keys, Keys]:
+    ) -> tuple[Queries, Keys, Values]:
         (q,) = self.heads(self.q(x), self.n_heads)
         q = recorder("q", self.q_norm(q))
         if cache is not None and (held := cache.memory[layer]) is not None:
@@ -220,7 +227,7 @@ class Attention(nn.Module):
         """Split a projection into heads, (batch, head, seq, d_head), and these into groups of `counts` heads."""
         return product.unflatten(-1, (-1, self.d_head)).transpose(1, 2).split(counts, dim=1)
 
-    def fused(self, q: Queries, k: Keys, v: Keys, context: AttentionContext) -> Queries:
+    def fused(self, q: Queries, k: Keys, v: Values, context: AttentionContext) -> Outputs:
         """Attention by torch's fused kernel, which keeps no (query, key) matrix."""
         mask = context.mask
         if context.bias is not None:
@@ -233,8 +240,8 @@ class Attention(nn.Module):
         )
 
     def step_by_step(
-        self, q: Queries, k: Keys, v: Keys, context: AttentionContext, recorder: ActivationRecorder
-    ) -> Queries:
+        self, q: Queries, k: Keys, v: Values, context: AttentionContext, recorder: ActivationRecorder
+    ) -> Outputs:
         """Attention computed step by step, so that `scores` and `pattern` can be recorded and edited.
 
         Equal to `fused` within 1e-5.
@@ -252,9 +259,9 @@ class Attention(nn.Module):
             pattern = attention_weights(scores, context.explicit_mask, self.sinks)
         return weighted_values(recorder("pattern", pattern), v)
 
-    def results(self, z: Float[Tensor, "batch head query d_head"]) -> Float[Tensor, "batch query head d_model"]:
+    def results(self, z: Outputs) -> Float[Tensor, "batch query head d_model"]:
         """The output of each head alone to the residual stream: z W_O, head by head."""
-        w_out = self.out.weight.unflatten(1, (self.n_heads, self.d_head))  # (d_model, head, d_head)
+        w_out = self.out.weight.unflatten(1, (self.n_heads, self.d_value))  # (d_model, head, d_value)
         return torch.einsum("bhqe,dhe->bqhd", z, w_out)
 
     def _summed(self, results: Float[Tensor, "batch query head d_model"]) -> Float[Tensor, "batch query d_model"]:

@@ -12,6 +12,7 @@ from tfcore.experts import Experts
 from tfcore.feedforward import FeedForward
 from tfcore.inspection.capture import ActivationRecorder
 from tfcore.kv_cache import KVCache
+from tfcore.latent_attention import LatentAttention
 from tfcore.norms import NoNorm, Norm
 
 Stream = Float[Tensor, "batch seq d_model"]
@@ -53,7 +54,8 @@ class Block(nn.Module):
             return Norm(config) if config.norm.of_outputs else NoNorm()
 
         self.ln1: Norm = of_stream(config.norm.first or layer > 0)
-        self.attn = Attention(config, layer)
+        kind = Attention if config.attention.kv_latent is None else LatentAttention
+        self.attn: Attention = kind(config, layer)
         self.ln1_post = after()
         if cross:
             self.ln_cross: Norm = of_stream()

@@ -48,6 +48,7 @@ OPTIONAL = {"experts", "classes"}  # parts that a model may be without
 # parts, which were flat.
 SHORT = {
     **{name: ("attention", name) for name in ("n_heads", "n_kv_heads", "d_head", "qk_norm", "qkv_bias", "out_bias")},
+    **{name: ("attention", name) for name in ("kv_latent", "q_latent", "d_value")},
     "attn_scale": ("attention", "scale"),
     "attn_scale_by_layer": ("attention", "scale_by_layer"),
     "attn_softcap": ("attention", "softcap"),
@@ -180,6 +181,11 @@ class ModelConfig:
     def head_size(self) -> int:
         """d_head actually built."""
         return self.attention.d_head or self.d_model // self.attention.n_heads
+
+    @property
+    def value_size(self) -> int:
+        """Width of one head's values."""
+        return self.attention.d_value or self.head_size
 
     @property
     def embed_size(self) -> int:
@@ -436,6 +442,8 @@ def _check_layers(c: ModelConfig) -> None:
 
 def _check_heads(c: ModelConfig) -> None:
     n_heads = c.attention.n_heads
+    if c.attention.kv_latent is not None:
+        _check_latent(c)
     if c.attention.d_head is None and c.d_model % n_heads:
         below = c.d_model // n_heads * n_heads
         nearest = " or ".join(str(d) for d in (below, below + n_heads) if d)
@@ -451,6 +459,20 @@ def _check_heads(c: ModelConfig) -> None:
     if c.positions.kind == "sinusoidal" and (width := c.embed_size) % 2:
         name = "d_model" if c.d_embed is None else "d_embed"
         raise ValueError(f"{name}={width} must be even for sinusoidal positions; nearest: {width + 1}")
+
+
+def _check_latent(c: ModelConfig) -> None:
+    """Refuse what latent attention does not go with: its heads share one rotated key, and have keys of their own."""
+    if c.architecture == "encoder-decoder":
+        raise ValueError("kv_latent goes with one stack, not with architecture='encoder-decoder'; leave it None")
+    own = {one.positions for one in c.layers} - {None, c.positions}
+    if c.positions.kind != "rope" or own:
+        raise ValueError("kv_latent goes with positions of kind 'rope', the same in every layer")
+    if c.positions.rotated is None or c.positions.rotated >= c.head_size:
+        raise ValueError(
+            f"kv_latent rotates a part of each head, which all share: rotated={c.positions.rotated} must be a number "
+            f"below d_head={c.head_size}"
+        )
 
 
 def _check_together(c: ModelConfig) -> None:

@@ -120,7 +120,8 @@ class Experts(nn.Module):
             logits = logits + self.config.noise * noise.to(logits.device)
         logits = recorder("mlp.router.logits", logits)
         exact = torch.promote_types(logits.dtype, torch.float32)
-        probs = recorder("mlp.router.probs", logits.softmax(dim=-1, dtype=exact))  # (batch, seq, expert)
+        probs = logits.to(exact).sigmoid() if self.config.scores == "sigmoid" else logits.softmax(-1, dtype=exact)
+        probs = recorder("mlp.router.probs", probs)  # (batch, seq, expert)
         indices, chosen = self._choose(probs, recorder, padding_mask)
         if self.training:
             load = expert_load(indices, self.config.n_experts, chosen)
@@ -172,7 +173,9 @@ class Experts(nn.Module):
             chosen: Tensor | None = choose_tokens(probs, config.top_k, padding_mask)
             indices = torch.arange(config.n_experts, device=probs.device).repeat(*probs.shape[:2], 1)
         else:
-            indices = choose_experts(probs, config.top_k, self.balance_bias if config.bias_rate > 0 else None)
+            bias = self.balance_bias if config.bias_rate > 0 else None
+            groups = config.n_groups, config.kept_groups, config.group_best
+            indices = choose_experts(probs, config.top_k, bias, groups=groups)
             chosen = None if padding_mask is None else padding_mask[..., None].expand_as(indices)
         return recorder("mlp.router.indices", indices), chosen
 
@@ -202,6 +205,8 @@ class Experts(nn.Module):
         recorder: ActivationRecorder,
         padding_mask: Bool[Tensor, "batch seq"] | None,
     ) -> None:
+        if self.config.scores == "sigmoid":  # shares, as in arXiv:2412.19437, eq. 19
+            probs = probs / probs.sum(-1, keepdim=True)
         if self.config.balance_loss:
             recorder.loss("balance_loss", load_balancing_loss(probs, load, self.config.balance_loss, padding_mask))
         if self.config.z_loss:

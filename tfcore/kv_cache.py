@@ -8,17 +8,19 @@ from torch import Tensor
 
 from tfcore.config import ModelConfig
 
-Cached = Float[Tensor, "batch kv_head key d_head"]
+Cached = Float[Tensor, "batch kv_head key d_head"]  # keys or values; of latent attention one vector for all heads
 New = Float[Tensor, "batch kv_head new d_head"]
 
 
 class KVCache:
-    """The keys and values of one text (or of several of the same length), layer by layer.
+    """The keys and values of one text (or of several of the same length), layer by layer; of latent attention what they
+    are made from: the rotated key of all heads and the latent vector (arXiv:2405.04434, section 2.1.3).
 
     A layer with a sliding window keeps the last window - 1 tokens, in a ring: a new token takes the place of the one
     that no later token can see. The other layers have room for all.
 
-    Memory: 2 * batch * kv_heads * d_head * bytes per number * tokens kept, summed over the layers.
+    Memory: 2 * batch * kv_heads * d_head * bytes per number * tokens kept, summed over the layers; with latents
+    rotated + kv_latent in place of 2 * kv_heads * d_head.
 
     Args:
         batch: rows of ids that each forward pass will have.
@@ -48,6 +50,8 @@ class KVCache:
             window = config.window_of(i)
             self._kept.append(self.capacity if window is None else min(self.capacity, window - 1 + rollback))
         shape = (2, batch, config.attention.kv_heads, -1, config.head_size)
+        if config.attention.kv_latent is not None:
+            shape = (1, batch, 1, -1, (config.positions.rotated or 0) + config.attention.kv_latent)
         self._store = [
             torch.zeros([kept if n < 0 else n for n in shape], device=device, dtype=dtype) for kept in self._kept
         ]
@@ -79,21 +83,22 @@ class KVCache:
         oldest = max(0, self._written - self._kept[layer])
         return max(0, self.length - oldest)
 
-    def extend(self, layer: int, k: New, v: New) -> tuple[Cached, Cached]:
-        """Put in the keys and values of the new tokens; returns those still held and the new ones, oldest first."""
-        new, kept, store = k.shape[2], self._kept[layer], self._store[layer]
+    def extend(self, layer: int, *parts: New) -> tuple[Cached, ...]:
+        """Put in the keys and the values of the new tokens, or their latents; returns those still held and the new
+        ones, oldest first."""
+        new, kept, store = parts[0].shape[2], self._kept[layer], self._store[layer]
         end = self.length + new
         if kept == self.capacity:  # no window: the tokens lie in order, nothing is moved
-            store[0, :, :, self.length : end] = k
-            store[1, :, :, self.length : end] = v
-            return store[0, :, :, :end], store[1, :, :, :end]
+            for i, part in enumerate(parts):
+                store[i, :, :, self.length : end] = part
+            return tuple(store[:, :, :, :end])
         places = torch.arange(self.length - self.n_cached(layer), self.length, device=store.device) % max(1, kept)
         before = store[:, :, :, places]  # a copy: the new tokens may take these places
         last = min(new, kept)
         places = torch.arange(end - last, end, device=store.device) % max(1, kept)
-        store[0, :, :, places] = k[:, :, new - last :]
-        store[1, :, :, places] = v[:, :, new - last :]
-        return torch.cat((before[0], k), dim=2), torch.cat((before[1], v), dim=2)
+        for i, part in enumerate(parts):
+            store[i, :, :, places] = part[:, :, new - last :]
+        return tuple(torch.cat((earlier, part), dim=2) for earlier, part in zip(before, parts, strict=True))
 
     def advance(self, new: int) -> None:
         """Count the new tokens as held; called once, after the last layer."""
@@ -149,8 +154,7 @@ class FixedCache(KVCache):
         self.__dict__.update(cache.__dict__)
         self._place = place
 
-    def extend(self, layer: int, k: New, v: New) -> tuple[Cached, Cached]:
-        store = self._store[layer]
-        store[0].index_copy_(2, self._place, k)
-        store[1].index_copy_(2, self._place, v)
-        return store[0], store[1]
+    def extend(self, layer: int, *parts: New) -> tuple[Cached, ...]:
+        for i, part in enumerate(parts):
+            self._store[layer][i].index_copy_(2, self._place, part)
+        return tuple(self._store[layer])

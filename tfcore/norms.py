@@ -42,12 +42,14 @@ class Norm(nn.Module):
 
     Args:
         width: of the vectors; None means d_model.
-        kind: None means the config's.
+        kind, eps: None means the config's.
     """
 
-    def __init__(self, config: ModelConfig, width: int | None = None, kind: Kind | None = None) -> None:
+    def __init__(
+        self, config: ModelConfig, width: int | None = None, kind: Kind | None = None, eps: float | None = None
+    ) -> None:
         super().__init__()
-        self.kind, self.eps = kind or config.norm.kind, config.norm.eps
+        self.kind, self.eps = kind or config.norm.kind, config.norm.eps if eps is None else eps
         self.weight = nn.Parameter(torch.ones(width or config.d_model))
         has_bias = self.kind == "layernorm" and config.has_norm_bias
         self.bias = nn.Parameter(torch.zeros(width or config.d_model)) if has_bias else None

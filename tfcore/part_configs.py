@@ -16,6 +16,7 @@ QKNorm = Literal["head", "width"]
 Activation = Literal["relu", "relu2", "gelu", "gelu_tanh", "silu", "swiglu", "geglu", "geglu_tanh", "reglu"]
 Routing = Literal["tokens", "experts"]
 SoftmaxPlace = Literal["before", "after"]
+RouterScores = Literal["softmax", "sigmoid"]
 Scaling = Literal["linear", "llama3", "yarn", "longrope"]
 ClassPlace = Literal["first", "last", "each"]
 ClassActivation = Literal["tanh", "relu", "gelu", "gelu_tanh", "silu"]
@@ -47,6 +48,10 @@ class AttentionConfig:
         qkv_bias, out_bias: whether its matrices have a bias; None means as the model's other linear layers.
         sinks: each head has a learned score besides those of the keys, which takes its part of the softmax and belongs
             to no token (arXiv:2508.10925, section 2.2).
+        kv_latent: multi-head latent attention (arXiv:2405.04434, section 2.1): width of the vector of each token from
+            which the keys and values of all heads are made, and which the cache keeps; None means W_K and W_V.
+        q_latent: of latent attention: width of the same for the queries; None means W_Q.
+        d_value: of latent attention: width of one head's values; None means d_head.
 
     Raises:
         ValueError: naming the values that do not fit and what would.
@@ -62,10 +67,14 @@ class AttentionConfig:
     qkv_bias: bool | None = None
     out_bias: bool | None = None
     sinks: bool = False
+    kv_latent: int | None = None
+    q_latent: int | None = None
+    d_value: int | None = None
 
     def __post_init__(self) -> None:
         check_whole(self, n_heads=(1, 1_024))
         check_whole(self, optional=True, n_kv_heads=(1, 1_024), d_head=(1, 65_536))
+        check_whole(self, optional=True, kv_latent=(1, 65_536), q_latent=(1, 65_536), d_value=(1, 65_536))
         check_number(self, optional=True, scale=(1e-6, 1e6), softcap=(1e-3, 1e6))
         check_flag(self, "scale_by_layer", "sinks")
         check_choice(self, optional=True, qk_norm=QKNorm)
@@ -75,6 +84,11 @@ class AttentionConfig:
             raise ValueError(
                 f"n_heads={self.n_heads} is not divisible by n_kv_heads={self.kv_heads}; possible: {divisors}"
             )
+        for name in ("q_latent", "d_value"):
+            if self.kv_latent is None and (value := getattr(self, name)) is not None:
+                raise ValueError(f"{name}={value} goes with latent attention; give kv_latent, or leave it None")
+        if self.kv_latent is not None and (self.kv_heads, self.qk_norm) != (self.n_heads, None):
+            raise ValueError("kv_latent makes keys and values for every head; leave n_kv_heads and qk_norm None")
 
     @property
     def kv_heads(self) -> int:
@@ -307,8 +321,14 @@ class ExpertsConfig:
             mixtures, arXiv:2407.10671, section 2.2.2 and their published code).
         bias: the router and the experts have biases, the shared experts none.
         routing: "tokens" choose experts, or "experts" choose tokens (arXiv:2202.09368).
+        scores: what is made of the router's scores: probabilities by a softmax over the experts, or by the sigmoid of
+            each alone (arXiv:2412.19437, eq. 15).
         softmax: of the router's scores, "before" or "after" the top_k are taken; after, the weights sum to 1.
         renormalize: with softmax before, divide the weights of the chosen by their sum (the same as after).
+        n_groups, top_groups: experts stand in so many groups, as on devices, and a token goes to experts of its best
+            top_groups alone (arXiv:2405.04434, section 2.2.2); None means all of them.
+        group_best: how good a group is: the sum of so many of its best experts' probabilities (1 there, 2 in
+            DeepSeek-V3, arXiv:2412.19437, section 2.1.2 and its published code).
         capacity_factor: an expert takes at most capacity_factor * top_k * tokens / n_experts tokens, the others are
             dropped, first come first served (arXiv:2101.03961, eq. 3); None drops nothing.
         noise: standard deviation of the noise on the router's scores in training (arXiv:1701.06538, eq. 4, with one
@@ -327,8 +347,12 @@ class ExpertsConfig:
     shared_gate: bool = False
     bias: bool = False
     routing: Routing = "tokens"
+    scores: RouterScores = "softmax"
     softmax: SoftmaxPlace = "after"
     renormalize: bool = False
+    n_groups: int = 1
+    top_groups: int | None = None
+    group_best: int = 1
     capacity_factor: float | None = None
     noise: float = 0.0
     balance_loss: float = 0.01
@@ -337,10 +361,11 @@ class ExpertsConfig:
 
     def __post_init__(self) -> None:
         check_whole(self, n_experts=(1, 4_096), top_k=(1, 4_096), n_shared=(0, 256))
-        check_whole(self, optional=True, d_expert=(1, 1_048_576))
+        check_whole(self, n_groups=(1, 4_096), group_best=(1, 4_096))
+        check_whole(self, optional=True, d_expert=(1, 1_048_576), top_groups=(1, self.n_groups))
         check_number(self, noise=(0, 100), balance_loss=(0, 100), z_loss=(0, 100), bias_rate=(0, 10))
         check_number(self, optional=True, capacity_factor=(0.01, 1_000))
-        check_choice(self, routing=Routing, softmax=SoftmaxPlace)
+        check_choice(self, routing=Routing, scores=RouterScores, softmax=SoftmaxPlace)
         check_flag(self, "renormalize", "shared_gate", "bias")
         if self.shared_gate and not self.n_shared:
             raise ValueError("shared_gate=True goes with shared experts; give n_shared, or leave it False")
@@ -350,6 +375,28 @@ class ExpertsConfig:
             raise ValueError(
                 f"capacity_factor={self.capacity_factor} goes with routing='tokens' alone: experts that choose are "
                 "never too full; leave it None"
+            )
+        if self.scores == "sigmoid" and self.softmax == "after":
+            raise ValueError("softmax='after' goes with scores='softmax'; take 'before', and renormalize=True")
+        self._check_groups()
+
+    @property
+    def kept_groups(self) -> int:
+        """Groups that a token's experts are taken from."""
+        return self.top_groups or self.n_groups
+
+    def _check_groups(self) -> None:
+        if self.n_groups > 1 and self.routing == "experts":
+            raise ValueError(f"n_groups={self.n_groups} goes with routing='tokens'; leave it 1")
+        if self.n_experts % self.n_groups:
+            raise ValueError(f"n_experts={self.n_experts} is not divisible by n_groups={self.n_groups}")
+        each = self.n_experts // self.n_groups
+        if self.group_best > each:
+            raise ValueError(f"group_best={self.group_best} is more than the {each} experts of a group")
+        if self.top_k > self.kept_groups * each:
+            raise ValueError(
+                f"top_k={self.top_k} is more than the {self.kept_groups * each} experts of "
+                f"top_groups={self.kept_groups}; possible: 1 to {self.kept_groups * each}"
             )
 
 

@@ -10,15 +10,37 @@ from torch import Tensor
 
 
 def choose_experts(
-    probs: Float[Tensor, "batch seq expert"], top_k: int, bias: Float[Tensor, " expert"] | None = None
+    probs: Float[Tensor, "batch seq expert"],
+    top_k: int,
+    bias: Float[Tensor, " expert"] | None = None,
+    *,
+    groups: tuple[int, int, int] = (1, 1, 1),
 ) -> Int[Tensor, "batch seq choice"]:
     """Token choice: the top_k experts of each token, the best first (arXiv:1701.06538, eq. 5).
 
     Args:
-        probs: softmax of the router's scores over all experts.
+        probs: of all experts, by softmax or sigmoid.
         bias: added for choosing only, so that idle experts are chosen more often (arXiv:2408.15664, eq. 3).
+        groups: n_groups, top_groups and group_best, see open_groups.
     """
-    return (probs if bias is None else probs + bias).topk(top_k, dim=-1).indices
+    biased = probs if bias is None else probs + bias
+    if groups[0] > groups[1]:
+        of_expert = open_groups(biased, *groups).repeat_interleave(probs.shape[-1] // groups[0], dim=-1)
+        biased = biased.masked_fill(~of_expert, -torch.inf)
+    return biased.topk(top_k, dim=-1).indices
+
+
+def open_groups(
+    probs: Float[Tensor, "batch seq expert"], n_groups: int, top_groups: int, group_best: int
+) -> Bool[Tensor, "batch seq group"]:
+    """True for the top_groups groups of a token whose group_best best experts have the largest sum: experts of the
+    others are not chosen (arXiv:2405.04434, section 2.2.2; arXiv:2412.19437, section 2.1.2).
+
+    Args:
+        probs: with the bias where there is one; neighbouring experts make a group.
+    """
+    sums = probs.unflatten(-1, (n_groups, -1)).topk(group_best, dim=-1).values.sum(-1)  # (batch, seq, group)
+    return torch.zeros_like(sums, dtype=torch.bool).scatter(-1, sums.topk(top_groups, dim=-1).indices, True)
 
 
 def choose_tokens(

@@ -122,6 +122,19 @@ REFUSED = {
     "parallel=True needs a feed-forward layer beside attention, d_ff=0 leaves none": {"parallel": True, "d_ff": 0},
     "experts of width d_ff=0 would be empty; give d_expert or a larger d_ff": {"experts": ExpertsConfig(), "d_ff": 0},
     "attention: sinks=1 must be true or false": {"attn_sinks": 1},
+    "attention: d_value=4 goes with latent attention; give kv_latent, or leave it None": {"d_value": 4},
+    "attention: kv_latent makes keys and values for every head; leave n_kv_heads and qk_norm None": {
+        "kv_latent": 4,
+        "n_kv_heads": 2,
+    },
+    "kv_latent goes with positions of kind 'rope', the same in every layer": {"kv_latent": 4, "positions": "alibi"},
+    "kv_latent rotates a part of each head, which all share: rotated=None must be a number below d_head=4": {
+        "kv_latent": 4
+    },
+    "kv_latent goes with one stack, not with architecture='encoder-decoder'; leave it None": {
+        "kv_latent": 4,
+        "architecture": "encoder-decoder",
+    },
     "feed_forward: gain=2.0 goes with 'swiglu' or 'silu', not 'gelu'; leave it 1": {
         "ff_gain": 2.0,
         "activation": "gelu",
@@ -171,6 +184,15 @@ PARTS = {
     "capacity_factor=nan must be between 0.01 and 1,000, or None": lambda: ExpertsConfig(capacity_factor=float("nan")),
     "capacity_factor=1.5 goes with routing='tokens' alone: experts that choose are never too full; leave it None": (
         lambda: ExpertsConfig(routing="experts", capacity_factor=1.5)
+    ),
+    "softmax='after' goes with scores='softmax'; take 'before', and renormalize=True": (
+        lambda: ExpertsConfig(scores="sigmoid")
+    ),
+    "n_groups=2 goes with routing='tokens'; leave it 1": lambda: ExpertsConfig(n_groups=2, routing="experts"),
+    "n_experts=8 is not divisible by n_groups=3": lambda: ExpertsConfig(n_groups=3),
+    "group_best=3 is more than the 2 experts of a group": lambda: ExpertsConfig(n_groups=4, group_best=3),
+    "top_k=3 is more than the 2 experts of top_groups=1; possible: 1 to 2": (
+        lambda: ExpertsConfig(n_groups=4, top_groups=1, top_k=3)
     ),
     "factor=0.5 must be between 1 and 1,000,000": lambda: RopeScaling(factor=0.5),
     "low_freq=4.0 must be below high_freq=4.0": lambda: RopeScaling(kind="llama3", low_freq=4.0),

@@ -75,6 +75,7 @@ OTHERWISE: list[dict[str, Any]] = [
     {"qk_norm": "head"},
     {"qk_norm": "width"},
     {"rotated": 4},
+    {"rotated": 4, "kv_latent": 6, "q_latent": 5, "d_value": 7},
     {"parallel": True},
     {"parallel": True, "shared_norm": False},
     {"activation": "geglu"},

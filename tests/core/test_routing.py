@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from tfcore.routing import expert_capacity, load_balancing_loss, over_capacity, z_loss
+from tfcore.routing import choose_experts, expert_capacity, load_balancing_loss, open_groups, over_capacity, z_loss
 
 
 def test_a_token_is_dropped_exactly_when_its_expert_is_full():
@@ -55,3 +55,14 @@ def test_the_balance_loss_of_even_routing_is_alpha(top_k):
     crowded = torch.zeros(2, 6, 6)
     crowded[..., 0] = 1
     assert float(load_balancing_loss(crowded, torch.tensor([12, 0, 0, 0, 0, 0]), 0.03)) == pytest.approx(6 * 0.03)
+
+
+def test_experts_of_groups_that_are_not_among_the_best_are_not_chosen():
+    probs = torch.tensor([[[0.9, 0.0, 0.5, 0.45, 0.6, 0.2]]])  # groups (0.9, 0), (0.5, 0.45) and (0.6, 0.2)
+    assert open_groups(probs, 3, 1, 1).tolist() == [[[True, False, False]]]
+    assert open_groups(probs, 3, 1, 2).tolist() == [[[False, True, False]]], "by two, 0.95 is more than 0.9 and 0.8"
+    assert choose_experts(probs, 2, groups=(3, 1, 2)).tolist() == [[[2, 3]]]
+    assert choose_experts(probs, 2, groups=(3, 2, 2)).tolist() == [[[0, 2]]]
+    assert choose_experts(probs, 2, groups=(3, 3, 2)).tolist() == [[[0, 4]]]
+    bias = torch.tensor([0, 0, 0, 0, 0, 0.3])
+    assert choose_experts(probs, 2, bias, groups=(3, 1, 2)).tolist() == [[[4, 5]]], "which counts for groups, too"

@@ -13,6 +13,7 @@ from tfcore.measures.memory_use import memory
 from tfcore.measures.parameter_count import layers, parameters
 from tfcore.model import Transformer
 
+LATENT = {"positions": "rope", "rotated": 4, "d_head": 10, "kv_latent": 7}
 EXPLICIT = ("*attn.pattern",)  # captured, so that attention is not fused
 
 
@@ -49,7 +50,7 @@ def test_a_parameter_takes_sixteen_bytes_in_training(dtype):
 
 
 @pytest.mark.parametrize("window", [None, 1, 4, 30])
-@pytest.mark.parametrize("values", [{}, {"n_kv_heads": 2, "window_from": 1}, TWO], ids=str)
+@pytest.mark.parametrize("values", [{}, {"n_kv_heads": 2, "window_from": 1}, LATENT, TWO], ids=str)
 def test_a_cache_takes_the_bytes_the_real_one_takes(values, window):
     chosen = config(**values, window=window)
     for room, dtype in ((20, "float32"), (32, "bfloat16")):
@@ -100,6 +101,8 @@ KEPT = {
     "gates with a gain and a shift": {"activation": "swiglu", "ff_gain": 1.7, "ff_shift": 1.0},
     "like gpt-oss": WIRINGS["like gpt-oss"] | {"activation": "swiglu"},
     "partly rotated": {"positions": "rope", "rotated": 2},
+    "latents": LATENT,
+    "latents of queries, sinks": LATENT | {"q_latent": 9, "d_value": 5, "attn_sinks": True},
     "experts": {"experts": EXPERTS},
     "experts with a shared gate": {"experts": replace(EXPERTS, n_shared=2, shared_gate=True)},
     "gated experts": {"experts": EXPERTS, "activation": "swiglu"},
@@ -128,7 +131,10 @@ def habits(chosen, tokens):
     width, block = chosen.d_model * 4, layers(chosen)[0]
     norms = block.sublayers * chosen.n_layers + 1
     masks = block.sublayers * chosen.n_layers + 1
-    extra = norms * width * (chosen.norm.kind == "rmsnorm") + masks * 3 * chosen.d_model * (chosen.dropout > 0)
+    latents = chosen.n_layers * ((chosen.attention.kv_latent or 0) + (chosen.attention.q_latent or 0)) * 4
+    extra = (
+        latents + norms * width * (chosen.norm.kind == "rmsnorm") + masks * 3 * chosen.d_model * (chosen.dropout > 0)
+    )
     return tokens * extra
 
 

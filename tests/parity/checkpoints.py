@@ -55,6 +55,12 @@ LONG = {"rope_type": "longrope", "rope_theta": 100.0, "short_factor": [1.0, 1.1]
 TOKENS = {f"{name}_token_id": i for i, name in enumerate(("pad", "bos", "eos", "cls", "sep"))}
 MODERN = SHAPE | {"num_hidden_layers": 4, "hidden_size": 48, "local_attention": 4} | TOKENS
 OSS = GROUPED | {"num_local_experts": 5, "num_experts_per_tok": 2, "sliding_window": 4}
+LATENT = SHAPE | {"kv_lora_rank": 10, "q_lora_rank": 14, "qk_nope_head_dim": 6, "qk_rope_head_dim": 4, "v_head_dim": 5}
+ROUTED = {"n_routed_experts": 6, "num_experts_per_tok": 3, "moe_intermediate_size": 12, "n_shared_experts": 2}
+LATENT |= {"num_key_value_heads": 6}
+DEEPSEEK = LATENT | ROUTED | {"num_hidden_layers": 3, "first_k_dense_replace": 1, "routed_scaling_factor": 1.7}
+GROUPS = {"n_group": 3, "topk_group": 2}
+SHARP = YARN | {"mscale": 0.7, "mscale_all_dim": 1.3, "original_max_position_embeddings": 8}
 FACTORS = {"embedding_multiplier": 3.0, "attention_multiplier": 0.4, "residual_multiplier": 0.6, "logits_scaling": 2.5}
 EXAONE = GROUPED | {"head_dim": 4, "sliding_window": 4}
 STABLE = SHAPE | {"hidden_size": 48, "num_key_value_heads": 2}
@@ -206,6 +212,29 @@ DECODERS = {
         hf.Olmo3ForCausalLM,
         OLMO3 | {"rope_parameters": {"full_attention": YARN, "sliding_attention": {"rope_theta": 90.0}}},
     ),
+    "deepseek v2": (hf.DeepseekV2ForCausalLM, DEEPSEEK | {"rms_norm_eps": 1e-2}),
+    "deepseek v2, groups, whole queries, sharper": (
+        hf.DeepseekV2ForCausalLM,
+        DEEPSEEK
+        | GROUPS
+        | {"topk_method": "group_limited_greedy", "q_lora_rank": None, "v_head_dim": 13, "rope_parameters": SHARP}
+        | {"attention_bias": True, "first_k_dense_replace": 0},
+    ),
+    "deepseek v2, no head": (hf.DeepseekV2Model, DEEPSEEK | {"n_shared_experts": 1, "tie_word_embeddings": True}),
+    "deepseek v3": (hf.DeepseekV3ForCausalLM, DEEPSEEK | GROUPS | {"kv_lora_rank": 9, "qk_nope_head_dim": 7}),
+    "deepseek v3, biases, sharper, not to 1": (
+        hf.DeepseekV3ForCausalLM,
+        DEEPSEEK
+        | {"n_group": 2, "topk_group": 1, "norm_topk_prob": False, "attention_bias": True, "rms_norm_eps": 1e-2}
+        | {"rope_parameters": SHARP, "tie_word_embeddings": True, "v_head_dim": 11},
+    ),
+    "deepseek v3, whole queries, one group": (
+        hf.DeepseekV3ForCausalLM,
+        DEEPSEEK
+        | {"n_group": 1, "topk_group": 1, "q_lora_rank": None, "first_k_dense_replace": 2}
+        | {"rope_parameters": {"rope_type": "linear", "rope_theta": 50.0, "factor": 3.0, "mscale_all_dim": 0.5}},
+    ),
+    "deepseek v3, no head": (hf.DeepseekV3Model, DEEPSEEK | GROUPS | {"num_hidden_layers": 1}),
     "gpt-oss": (hf.GptOssForCausalLM, OSS | {"num_hidden_layers": 3}),
     "gpt-oss, cut off early, own kinds": (
         hf.GptOssForCausalLM,
@@ -484,6 +513,9 @@ def written(kind, settings, folder, **options):
     theirs = kind(kind.config_class(**copy.deepcopy(settings), attn_implementation="eager"))
     for parameter in theirs.parameters():
         nn.init.normal_(parameter, std=0.3)
+    for name, bias in theirs.named_buffers():
+        if name.endswith("e_score_correction_bias"):
+            nn.init.normal_(bias, std=0.3)
     if settings.get("tie_word_embeddings") is False and kind in T5S:
         theirs.lm_head.weight = nn.Parameter(
             torch.randn(61, theirs.config.d_model)

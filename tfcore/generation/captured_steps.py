@@ -25,13 +25,14 @@ def can_be_captured(model: Transformer, cache: KVCache) -> bool:
     """Whether a step of this model is the same kernels for every token, on a device that records them.
 
     Which experts run depends on the token, and the places of a ring move; a bias of positions would be a table of all
-    pairs, and layers with rotations of their own would need one for each.
+    pairs, layers with rotations of their own would need one for each, and latents of all places would be projected.
     """
     config = model.config
     return (
         model.device.type == "cuda"
         and config.architecture == "decoder"
         and config.experts is None
+        and config.attention.kv_latent is None
         and config.positions.kind not in ("alibi", "relative")
         and all(layer.positions is None for layer in config.layers)
         and (config.positions.scaling is None or config.positions.scaling.kind != "longrope")

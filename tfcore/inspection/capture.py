@@ -36,6 +36,7 @@ SHAPES: dict[str, str] = {
     "blocks.*.resid_pre": _STREAM,
     "blocks.*.ln1.scale": "batch seq 1",  # what the vector is divided by
     "blocks.*.ln1.normalized": _STREAM,
+    "blocks.*.attn.latent": "batch key latent",  # what keys and values are made from, normalised
     **{f"blocks.*.attn.{name}": shape for name, shape in _ATTENTION.items()},
     "blocks.*.attn.rot_q": "batch head query d_head",  # q and k after the rotation, where positions are RoPE
     "blocks.*.attn.rot_k": "batch kv_head key d_head",
@@ -96,7 +97,9 @@ def _of_stack(config: ModelConfig, prefix: str, n_layers: int, cross: bool) -> I
     for i in range(n_layers):
         for name in inner:
             if _exists(config, name, i, cross):
-                yield prefix + name.replace("*", str(i), 1), SHAPES[name]
+                narrow = config.attention.d_value is not None and name.endswith((".v", ".z"))
+                shape = SHAPES[name].replace("d_head", "d_value") if narrow else SHAPES[name]
+                yield prefix + name.replace("*", str(i), 1), shape
     if config.norm.final:
         for name in ("ln_final.scale", "ln_final.normalized"):
             yield prefix + name, SHAPES[name]
@@ -113,6 +116,7 @@ def _exists(config: ModelConfig, name: str, layer: int, cross: bool) -> bool:
         "pos_embed": config.positions.added,
         "embed_norm.": config.norm.of_embeddings,
         "attn.rot_": config.positions_of(layer).kind == "rope",
+        "attn.latent": config.attention.kv_latent is not None,
         "mlp.router": routed,
         "mlp.routed_out": shared,
         "mlp.shared_out": shared,

@@ -10,7 +10,14 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from tfcore.config import ModelConfig
-from tfcore.measures.parameter_count import EMBEDDINGS, Layer, feed_forward_weights, layers, parameters
+from tfcore.measures.parameter_count import (
+    EMBEDDINGS,
+    Layer,
+    attention_weights,
+    feed_forward_weights,
+    layers,
+    parameters,
+)
 from tfcore.measures.precision import stored_bytes
 from tfcore.presets import gpt2_small
 
@@ -115,7 +122,8 @@ def flops(config: ModelConfig, seq: int, *, decoder_seq: int | None = None, pair
     """Count the operations of one sequence without a cache.
 
     Counted are matrix products: every weight of a linear layer costs 2 a token, every (query, key) pair
-    2 d_head in each head for its score and 2 d_head for its value. Looking up embeddings costs 0. Norms, softmax,
+    2 d_head in each head for its score and 2 d_head for its value. Of latent attention keys and values are counted as
+    made from the latents once for each token, as without a cache. Looking up embeddings costs 0. Norms, softmax,
     activations and biases are left out, as in arXiv:2001.08361, table 1.
 
     Args:
@@ -160,9 +168,8 @@ def length_cost(config: ModelConfig, lengths: Sequence[int]) -> LengthCost:
     pairwise = sum(one.get(name, 0) for name in PAIRWISE)
     once = one.get("pooler", 0)  # reads one token, however many there are
     each = sum(one.values()) - pairwise - once
-    width = (
-        2 * config.attention.n_heads * config.head_size + 2 * config.attention.kv_heads * config.head_size
-    )  # Q and O, K and V
+    # Q and K, V and O
+    width = (config.attention.n_heads + config.attention.kv_heads) * (config.head_size + config.value_size)
     return LengthCost(
         n=n,
         cells=n * n,
@@ -216,16 +223,13 @@ def visible_pairs(config: ModelConfig, layer: Layer, seq: int) -> int:
 def _block(config: ModelConfig, layer: Layer, n_encoder: int, n_decoder: int, pairs: Pairs) -> dict[str, int]:
     """The operations of one block over its whole sequence."""
     tokens = n_encoder if layer.encoder else n_decoder
-    d, d_q, d_kv = (
-        config.d_model,
-        config.attention.n_heads * config.head_size,
-        config.attention.kv_heads * config.head_size,
-    )
+    d, heads = config.d_model, config.attention.n_heads
+    d_q, d_kv = heads * config.head_size, config.attention.kv_heads * config.head_size
     seen = tokens * tokens if pairs == "all" else visible_pairs(config, layer, tokens)
     counts = {
-        "attention": 2 * tokens * d * (2 * d_q + 2 * d_kv),
+        "attention": 2 * tokens * attention_weights(config),
         "attention scores": 2 * d_q * seen,
-        "attention values": 2 * d_q * seen,
+        "attention values": 2 * heads * config.value_size * seen,
     }
     if layer.cross:
         counts["cross-attention"] = 4 * d * (d_q * tokens + d_kv * n_encoder)

@@ -24,7 +24,7 @@ class HeadVectors:
 
     q: Float[Tensor, "seq d_head"]
     k: Float[Tensor, "seq d_head"]
-    v: Float[Tensor, "seq d_head"]
+    v: Float[Tensor, "seq d_value"]
     softcap: float | None = None
     sink: Float[Tensor, ""] | None = None
 
@@ -35,7 +35,7 @@ class HeadVectors:
         scores = softcapped(attention_scores(self.q[queries], self.k[keys], 1.0), self.softcap)
         return scores.masked_fill(queries[:, None] < keys, -math.inf) if causal else scores
 
-    def naive(self, causal: bool) -> tuple[Float[Tensor, "seq seq"], Float[Tensor, "seq d_head"]]:
+    def naive(self, causal: bool) -> tuple[Float[Tensor, "seq seq"], Float[Tensor, "seq d_value"]]:
         """Weights and output by standard attention: all scores, the softmax of every row, the weighted values."""
         every = torch.arange(len(self.q))
         weights = attention_weights(self.scores(every, every, causal), sinks=self.sink)
@@ -53,7 +53,7 @@ class TextVectors:
 
     q: Float[Tensor, "layer head seq d_head"]
     k: Float[Tensor, "layer kv_head seq d_head"]
-    v: Float[Tensor, "layer kv_head seq d_head"]
+    v: Float[Tensor, "layer kv_head seq d_value"]
     softcap: float | None = None
     sinks: Float[Tensor, "layer head"] | None = None
 

@@ -19,7 +19,7 @@ class CacheShape:
         layers: that attend to the tokens before.
         heads: query heads.
         kv_heads: KV heads.
-        d_head: width of one.
+        d_head: width of one; of latent attention that of its values.
         latent: of multi-head latent attention: numbers a token leaves in each layer in place of keys and values.
         window: tokens that a layer with a sliding window sees, itself included.
         windowed: how many layers have it.
@@ -77,7 +77,8 @@ def cache_shape(config: ModelConfig) -> CacheShape:
         layers=config.decoder_layers,
         heads=config.attention.n_heads,
         kv_heads=config.attention.kv_heads,
-        d_head=config.head_size,
+        d_head=config.head_size if (latent := config.attention.kv_latent) is None else config.value_size,
+        latent=0 if latent is None else latent + (config.positions.rotated or 0),
         window=config.window,
         windowed=sum(layer.window is not None for layer in config.layers),
     )

@@ -184,12 +184,27 @@ def _attention(config: ModelConfig, n: int, size: int, kernel: Kernel) -> int:
         capped = n if config.attention.softcap is not None else 0  # a soft cap keeps what it puts out
         sunk = 1 if config.attention.sinks else 0  # the softmax keeps a column more
         kernel, normed = "explicit", normed + heads * (capped + sunk) * size
+    if config.attention.kv_latent is not None:
+        patterns = heads * n * size if kernel == "explicit" else 0
+        return n * (_latent_attention(config, size, kernel) + normed + patterns)
     if kernel == "explicit":  # scaled queries, and keys and values written out for every head
         product = product if config.attention.qk_norm else 0
         return n * (size * (product + 3 * heads * width + z + heads * n) + normed)
     rotated = (heads + kv_heads) * width if config.positions.kind == "rope" or config.attention.qk_norm else 0
     copied = z if config.positions.rotated is not None else 0  # joined to what is not rotated, heads lie otherwise
     return n * (size * (product + rotated + z + copied) + normed + heads * STATISTIC)
+
+
+def _latent_attention(config: ModelConfig, size: int, kernel: Kernel) -> int:
+    """Per token: what the norms of latents read and give, queries and keys after the rotation, values and outputs; the
+    fused kernel keeps values in one piece with the keys, and its output in two orders."""
+    heads, width, latent = config.attention.n_heads, config.head_size, config.attention.kv_latent or 0
+    rotated, z = config.positions.rotated or 0, heads * config.value_size
+    read = rotated + 2 * latent + 2 * (config.attention.q_latent or 0)
+    values = z if kernel == "explicit" else heads * (width - rotated) + z
+    norms = STATISTIC * (2 if config.attention.q_latent else 1)
+    softmax = 0 if kernel == "explicit" else heads * STATISTIC + size * z
+    return size * (read + 2 * heads * width + values + z) + norms + softmax
 
 
 def _qk_norms(config: ModelConfig, heads: int, kv_heads: int, size: int) -> int:

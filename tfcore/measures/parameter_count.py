@@ -118,7 +118,10 @@ def rule_of_thumb(config: ModelConfig) -> int:
 
 
 def kv_head_parameters(config: ModelConfig) -> int:
-    """Parameters of one KV head: its rows of W_K and W_V with their biases, in every attention layer of the model."""
+    """Parameters of one KV head: its rows of W_K and W_V with their biases, in every attention layer of the model; 0
+    with latent attention, whose matrices have none of their own."""
+    if config.attention.kv_latent is not None:
+        return 0
     attentions = sum(1 + layer.cross for layer in layers(config))
     return 2 * attentions * config.head_size * (config.d_model + config.has_qkv_bias)
 
@@ -150,11 +153,28 @@ def _block(config: ModelConfig, layer: Layer) -> dict[str, int]:
 
 
 def _attention(config: ModelConfig) -> int:
-    """W_Q, W_K, W_V and W_O with their biases, and the sinks of the heads."""
-    d_q, d_kv = config.attention.n_heads * config.head_size, config.attention.kv_heads * config.head_size
-    weights = config.d_model * (d_q + 2 * d_kv) + d_q * config.d_model
-    sinks = config.attention.n_heads if config.attention.sinks else 0
-    return weights + (d_q + 2 * d_kv) * config.has_qkv_bias + config.d_model * config.has_out_bias + sinks
+    """W_Q, W_K, W_V and W_O, or the matrices of latents in place of the first three, with their biases and norms, and
+    the sinks of the heads."""
+    attention = config.attention
+    sinks = attention.n_heads if attention.sinks else 0
+    own = config.d_model * config.has_out_bias + sinks + attention_weights(config)
+    if attention.kv_latent is None:
+        return own + (attention.n_heads + 2 * attention.kv_heads) * config.head_size * config.has_qkv_bias
+    latents = attention.kv_latent + (attention.q_latent or 0)  # each with a norm
+    return own + latents + (latents + (config.positions.rotated or 0)) * config.has_qkv_bias
+
+
+def attention_weights(config: ModelConfig) -> int:
+    """Weights of the matrices that one attention layer multiplies a token with."""
+    attention, d = config.attention, config.d_model
+    d_q = attention.n_heads * config.head_size
+    written = attention.n_heads * config.value_size * d
+    if attention.kv_latent is None:
+        return d * (d_q + 2 * attention.kv_heads * config.head_size) + written
+    rotated = config.positions.rotated or 0
+    queries = d * d_q if attention.q_latent is None else attention.q_latent * (d + d_q)
+    made = attention.n_heads * (config.head_size - rotated + config.value_size)  # keys and values, from the latent
+    return queries + d * (rotated + attention.kv_latent) + attention.kv_latent * made + written
 
 
 def _norm(config: ModelConfig) -> int:

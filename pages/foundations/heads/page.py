@@ -14,6 +14,7 @@ from pages.ui.frame import Panel, panel
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import choose_bos, say_nothing_read, text_box
+from tfcore.measures.heads.matrices_of_heads import why_no_head_matrices
 from tfcore.measures.heads.part_texts import longest_text
 from tfcore.part_configs import Part
 from tfcore.views.foundations import heads as views
@@ -63,6 +64,9 @@ def cuts(p: Panel, name: str, reading: Reading) -> None:
     config = opened(name)[0].config
     if config.architecture != "decoder":
         st.info("This section takes apart a decoder; choose one of the decoders above, such as stories.")
+        fragments.stop()
+    if reason := why_no_head_matrices(config):
+        st.info(f"The heads of this model cannot be cut anew: {reason}")
         fragments.stop()
     many = {"many small heads": {"n_heads": config.attention.n_heads * 4}} if config.head_size % 4 == 0 else {}
     p.examples({"one head": {"n_heads": 1}, **many, "as it was trained": {"n_heads": config.attention.n_heads}})

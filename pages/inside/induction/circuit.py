@@ -10,6 +10,7 @@ from pages.ui.frame import panel
 from pages.ui.loading import models
 from tfcore.config import ModelConfig
 from tfcore.measures.heads.induction_heads import HeadsByScore, listed
+from tfcore.measures.heads.matrices_of_heads import why_no_head_matrices
 from tfcore.training.repeated_rows import training_note
 from tfcore.views.inside import induction as views
 from tfcore.views.inside.induction.measure.find import kinds_of
@@ -46,6 +47,8 @@ def circuit() -> None:
                 st.info(
                     "This model has one layer, so no head can read what another head wrote: there is no composition."
                 )
+            elif reason := why_no_head_matrices(config):
+                st.info(f"Composition cannot be shown of this model: {reason}")
             else:
                 strips = views.composition(name, layer)
                 p.show(strips)

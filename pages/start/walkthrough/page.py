@@ -17,6 +17,7 @@ from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import last_tokens, say_nothing_read, text_box
 from tfcore import shipped
 from tfcore.config import ModelConfig
+from tfcore.measures.heads.matrices_of_heads import why_no_head_matrices
 from tfcore.views.highlights import Chip
 from tfcore.views.sources import Reading
 from tfcore.views.start import walkthrough as views
@@ -38,6 +39,11 @@ TRY: dict[str, dict[str, Any]] = {
     "the prediction": {"stage": "top-5", "text": TEXT},
     "another prediction": {"stage": "top-5", "text": "Tom had a red ball. He lost the red"},
 }
+
+
+def why_not(config: ModelConfig, tokenizer: Any) -> str | None:
+    """Why a model cannot be followed, or None."""
+    return models.silent(config, tokenizer) or why_no_head_matrices(config)
 
 
 def overview(view: View, names: Sequence[str]) -> None:
@@ -153,7 +159,7 @@ page.begin(FACTS)
 st.html(stage.STACKED)
 box, choice = st.columns([3, 2])
 with choice:
-    model_name = models.choose("decoder", "encoder", why_not=models.silent)
+    model_name = models.choose("decoder", "encoder", why_not=why_not)
 with box:
     pasted = text_box(model_name, "Text", "text", TEXT, CHARACTERS, height=68, named=False)
 offer_real(model_name, pasted)

@@ -10,6 +10,7 @@ from tfcore.loading.families.bert import BERT, DISTILBERT
 from tfcore.loading.families.classifiers import with_classes
 from tfcore.loading.families.cohere import COHERE, COHERE2
 from tfcore.loading.families.config_values import ConfigValues, Tensors, short
+from tfcore.loading.families.deepseek import DEEPSEEK_V2, DEEPSEEK_V3
 from tfcore.loading.families.exaone import EXAONE4
 from tfcore.loading.families.falcon import FALCON
 from tfcore.loading.families.gemma import GEMMA, GEMMA2, GEMMA3
@@ -46,6 +47,8 @@ _TRUNKS: dict[str, Family] = {
     "qwen3": QWEN3,
     "qwen2_moe": QWEN2_MOE,
     "qwen3_moe": QWEN3_MOE,
+    "deepseek_v2": DEEPSEEK_V2,
+    "deepseek_v3": DEEPSEEK_V3,
     "gemma": GEMMA,
     "gemma2": GEMMA2,
     "gemma3_text": GEMMA3,

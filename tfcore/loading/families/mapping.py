@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -34,6 +34,8 @@ class WeightSource:
         factor: is multiplied with theirs.
         neighbours: of queries and keys, the first and second of three: RoPE turns rows 2i and 2i + 1 of each head
             together (arXiv:2104.09864, eq. 34), ours i and i + half of those it turns.
+        rotated_last: of latent attention: neighbours are turned together and stand last, ours first, in "each" head or
+            in the one vector that has the key of "all" heads.
     """
 
     names: tuple[str, ...]
@@ -45,6 +47,7 @@ class WeightSource:
     in_turn: bool = False
     factor: float = 1.0
     neighbours: bool = False
+    rotated_last: Literal["each", "all"] | None = None
 
 
 def of(*names: str, **how: Any) -> tuple[WeightSource, ...]:
@@ -138,6 +141,7 @@ class Piece:
             each; None where they are in our order.
         neighbours: rows of a head, and how many of them RoPE turns, neighbours together; None where they are in our
             order.
+        rotated_last: these are the last rows of a head.
     """
 
     source: str
@@ -153,6 +157,7 @@ class Piece:
     in_turn: bool = False
     factor: float = 1.0
     neighbours: tuple[int, int] | None = None
+    rotated_last: bool = False
 
     @property
     def place(self) -> tuple[int | slice, ...]:
@@ -170,6 +175,7 @@ class Piece:
         if self.neighbours:
             d_head, rotated = self.neighbours
             heads = tensor.unflatten(0, (-1, d_head))
+            heads = heads.roll(rotated, dims=1) if self.rotated_last else heads
             pairs = heads[:, :rotated].unflatten(1, (-1, 2)).transpose(1, 2).flatten(1, 2)
             tensor = torch.cat((pairs, heads[:, rotated:]), dim=1).flatten(0, 1)
         tensor = tensor.mT if self.transposed else tensor
@@ -268,8 +274,11 @@ def _pieces(source: WeightSource, shape: Shape, config: ModelConfig) -> Iterator
             groups = config.attention.kv_heads
             by_head = (groups, config.attention.n_heads // groups) if source.by_head else None
             how = transposed, source.offset, by_head, source.skipped, source.as_row, source.in_turn, source.factor
-            turned_together = pairs if source.neighbours and i < 2 else None
-            yield Piece(name, shown, start, start + n, expert, *how, neighbours=turned_together)
+            turned_together = pairs if (source.neighbours and i < 2) or source.rotated_last else None
+            if turned_together and source.rotated_last == "all":
+                turned_together = n, pairs[1]
+            last = source.rotated_last is not None
+            yield Piece(name, shown, start, start + n, expert, *how, neighbours=turned_together, rotated_last=last)
             start += n
 
 

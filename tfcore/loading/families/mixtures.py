@@ -10,14 +10,14 @@ from tfcore.part_configs import ExpertsConfig, LayerConfig
 
 _EXPERTS = f"{LAYER}mlp.experts."
 _SHARED = f"{LAYER}mlp.shared_expert."
-_MIXTURE = {
+MIXTURE = {
     **LLAMA.rows,
     "decoder.blocks.*.mlp.router": of(f"{LAYER}mlp.gate"),
     "decoder.blocks.*.mlp.up": of(f"{_EXPERTS}#.gate_proj.weight", f"{_EXPERTS}#.up_proj.weight")
     + of(f"{_EXPERTS}gate_up_proj"),
     "decoder.blocks.*.mlp.down": of(f"{_EXPERTS}#.down_proj.weight") + of(f"{_EXPERTS}down_proj"),
 }
-_DENSE = {
+DENSE = {
     "decoder.blocks.*.mlp.up.weight": of(f"{LAYER}mlp.gate_proj.weight", f"{LAYER}mlp.up_proj.weight"),
     "decoder.blocks.*.mlp.down.weight": of(f"{LAYER}mlp.down_proj.weight"),
 }
@@ -82,7 +82,7 @@ MIXTRAL = replace(
     architectures=("MixtralForCausalLM", "MixtralModel"),
     config=_mixtral,
     rows={
-        **_MIXTURE,
+        **MIXTURE,
         "decoder.blocks.*.mlp.up": of(f"{_EXPERTS}#.w1.weight", f"{_EXPERTS}#.w3.weight")
         + of(f"{_EXPERTS}gate_up_proj"),
         "decoder.blocks.*.mlp.down": of(f"{_EXPERTS}#.w2.weight") + of(f"{_EXPERTS}down_proj"),
@@ -105,8 +105,8 @@ QWEN2_MOE = replace(
     architectures=("Qwen2MoeForCausalLM", "Qwen2MoeModel"),
     config=_qwen2_moe,
     rows={
-        **_MIXTURE,
-        **_DENSE,
+        **MIXTURE,
+        **DENSE,
         "decoder.blocks.*.mlp.shared_gate": of(f"{LAYER}mlp.shared_expert_gate"),
         "decoder.blocks.*.mlp.shared_up": of(f"{_SHARED}gate_proj", f"{_SHARED}up_proj"),
         "decoder.blocks.*.mlp.shared_down": of(f"{_SHARED}down_proj"),
@@ -139,7 +139,7 @@ QWEN3_MOE = replace(
     title="Qwen3-MoE",
     architectures=("Qwen3MoeForCausalLM", "Qwen3MoeModel"),
     config=_qwen3_moe,
-    rows={**_MIXTURE, **_DENSE},
+    rows={**MIXTURE, **DENSE},
     defaults={
         **QWEN2_MOE.defaults,
         "intermediate_size": 6144,
@@ -156,7 +156,7 @@ OLMOE = replace(
     title="OLMoE",
     architectures=("OlmoeForCausalLM", "OlmoeModel"),
     config=_olmoe,
-    rows=_MIXTURE,
+    rows=MIXTURE,
     defaults={
         **LLAMA.defaults,
         "vocab_size": 50_304,

@@ -10,6 +10,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.block import Block
+from tfcore.measures.heads.matrices_of_heads import why_no_head_matrices
 from tfcore.model import Transformer
 
 INPUTS = {"query": "q", "key": "k", "value": "v"}  # of a head, with the ends of their activations' names
@@ -66,8 +67,14 @@ def compose(
 
 
 def head_weights(model: Transformer, layer: int) -> HeadWeights:
-    """The matrices of one layer; heads that share keys and values each get them. RoPE's rotation is left out."""
+    """The matrices of one layer; heads that share keys and values each get them. RoPE's rotation is left out.
+
+    Raises:
+        ValueError: its heads have none; see why_no_head_matrices.
+    """
     config, block = model.config, cast("Block", model.decoder.blocks[layer])
+    if reason := why_no_head_matrices(config):
+        raise ValueError(reason)
     reading = block.attn.qkv.weight.detach()
     if config.has_first_norm(layer):
         reading = reading * block.ln1.weight.detach()

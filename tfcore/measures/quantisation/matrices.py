@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from tfcore.config import ModelConfig
 from tfcore.linear import Linear
+from tfcore.measures.heads.matrices_of_heads import why_no_head_matrices
 from tfcore.measures.quantisation.formats import Scheme, bits_per_value, rounded
 from tfcore.model import Transformer
 
@@ -53,6 +54,8 @@ def no_matrices(config: ModelConfig) -> str | None:
         return "it has two stacks, and one is shown."
     if config.experts is not None:
         return "it has a mixture of experts in place of one feed-forward layer."
+    if reason := why_no_head_matrices(config):
+        return reason
     return None if config.feed_forward.d_ff != 0 else "it is made of attention alone, without feed-forward layers."
 
 

@@ -68,7 +68,7 @@ DENSE = (
 )
 ENCODERS = ("bert", "feelings", "roberta", "albert", "mpnet", "modernbert")
 BOTH = ("t5", "umt5", "bart", "marian", "m2m100")
-MIXTURES = ("mixtral", "gpt-oss", "qwen3 mixture", "qwen2 mixture")
+MIXTURES = ("mixtral", "gpt-oss", "qwen3 mixture", "qwen2 mixture", "deepseek")
 NO_EXPERTS = dict.fromkeys(DENSE, "it has no experts") | dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder")
 INSTEAD = (
     {  # where a page shows another model, and what it says
@@ -78,7 +78,8 @@ INSTEAD = (
         "masks": dict.fromkeys(BOTH, "needs a decoder or an encoder"),
         "words": dict.fromkeys(BOTH, "needs a decoder or an encoder"),
         "walkthrough": dict.fromkeys(BOTH, "needs a decoder or an encoder")
-        | dict.fromkeys(("feelings", "names"), "it tells classes apart"),
+        | dict.fromkeys(("feelings", "names"), "it tells classes apart")
+        | {"deepseek": "from one normalised latent vector (MLA)"},
         "dropout": dict.fromkeys(BOTH, "needs a decoder or an encoder"),
         "activations": dict.fromkeys(BOTH, "needs a decoder or an encoder") | dict.fromkeys(MIXTURES, "are experts"),
         "positions": dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder") | {"bloom": "are alibi"},

@@ -18,6 +18,7 @@ from torch import Tensor
 from tfcore.attention import Attention, WholeNorm, attention_scores, attention_weights, softcapped
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import scored
+from tfcore.measures.heads.matrices_of_heads import why_no_head_matrices
 from tfcore.measures.heads.part_texts import Part
 from tfcore.model import Transformer
 from tfcore.norms import Norm, norm_scale
@@ -104,7 +105,7 @@ class ScoreParts:
 def why_no_parts(config: ModelConfig) -> str | None:
     """Why the scores of a model are no sums over what was written before, or None."""
     if config.attention.softcap is None:
-        return None
+        return why_no_head_matrices(config)
     cap = config.attention.softcap
     return f"this model bends its scores under a soft cap of {cap:g}, after which they are no sums."
 

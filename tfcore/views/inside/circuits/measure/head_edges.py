@@ -20,6 +20,7 @@ from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
 from tfcore.measures.effect_metric import Quantity, measured
+from tfcore.measures.heads.matrices_of_heads import why_no_head_matrices
 from tfcore.measures.interventions import ablated
 from tfcore.measures.one_text import one_text
 from tfcore.measures.shared_layers import BATCH, PlainRun
@@ -55,7 +56,7 @@ def why_no_edges(config: ModelConfig) -> str | None:
         return "it normalises what its heads write together, so that the output of one head is no term of a sum."
     if config.attention.qk_norm == "width":
         return "it normalises the queries of all heads together, so that no head's query is computed by itself."
-    return None
+    return why_no_head_matrices(config)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from tfcore.checks import check_place
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import SHAPES, ActivationRecorder, known_names
 from tfcore.measures.heads.maps import attention_maps
+from tfcore.measures.heads.matrices_of_heads import why_no_head_matrices
 from tfcore.measures.masked_tokens import mask_of
 from tfcore.measures.one_text import last_tokens, one_text
 from tfcore.model import Transformer
@@ -208,7 +209,12 @@ def walk(model: Transformer, ids: Sequence[int], layer: int, position: int | Non
         ids: the text, at least one token.
         layer: the block to look into.
         position: of the token whose prediction is looked at; None means the last.
+
+    Raises:
+        ValueError: its heads have no matrices of their own; see why_no_head_matrices.
     """
+    if reason := why_no_head_matrices(model.config):
+        raise ValueError(reason)
     config, batch = model.config, one_text(model, ids)
     output = model(batch, capture=_names(config, layer))
     prefix = f"blocks.{layer}."
