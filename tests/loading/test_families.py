@@ -160,7 +160,7 @@ def settings_of(kind):
 def test_absent_fields_mean_what_they_mean_to_transformers(kind):
     family = FAMILIES[kind]
     bare = {"model_type": kind}
-    assert family_of(bare) is family
+    assert family_of(bare) == family.scaled(bare)
     assert config_of(family, bare, NoTensors()) == config_of(family, settings_of(kind), NoTensors())
 
 

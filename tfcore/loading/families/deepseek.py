@@ -140,6 +140,7 @@ DEEPSEEK_V2 = replace(
         "n_routed_experts": 64,
         "n_shared_experts": 2,
         "moe_intermediate_size": 1407,
+        "num_experts_per_tok": 6,
         "routed_scaling_factor": 1.0,
         "topk_method": "greedy",
         "norm_topk_prob": False,

@@ -156,14 +156,20 @@ def _by_expert(indices: Int[Tensor, "layer seq choice"], values: Tensor, n_exper
 
 
 def rerouted(model: Transformer, change: RouterChange) -> Transformer:
-    """A model with the same weights, not copied, that routes by another rule.
+    """A model with the same weights, not copied, that routes by another rule: where experts choose, groups of experts
+    count for nothing, and more than its groups would do are open where top_k needs them.
 
     Raises:
         ValueError: it has fewer than top_k experts.
     """
     assert model.config.experts is not None
+    own, each_chooses = model.config.experts, change.routing == "experts"
+    needed = -(-change.top_k // (own.n_experts // own.n_groups))  # groups
     experts = replace(
-        model.config.experts,
+        own,
+        n_groups=1 if each_chooses else own.n_groups,
+        top_groups=None if each_chooses else min(own.n_groups, max(own.kept_groups, needed)),
+        group_best=1 if each_chooses else own.group_best,
         top_k=change.top_k,
         routing=change.routing,
         capacity_factor=change.capacity if change.routing == "tokens" else None,
