@@ -8,6 +8,7 @@ import pytest
 from tests.pages.figures import array
 from tfcore.charts import theme
 from tfcore.views.experts.routing.draw import routing as figures
+from tfcore.views.experts.routing.measure.text_routing import GroupChoice
 from tfcore.views.experts.routing.measure.tokens import Preferred
 
 LIKED = Preferred(np.array([4, 2]), np.array([9, 3]), np.array([10, 30]), np.array([0.6, 0.2]))
@@ -44,6 +45,19 @@ def test_probabilities_have_the_weights_of_the_chosen(usual):
     theme.check(drawn)
     assert drawn.to_dict()["data"][0]["text"] == ["<b>0.67</b>", "<b>0.33</b>", ""]
     assert len(drawn.to_dict()["data"]) == (1 if usual is None else 2)
+
+
+def test_groups_that_are_open_are_framed_and_what_is_compared_is_marked():
+    choice = GroupChoice(np.array([0.5, 0.4, 0.3, -0.2]), (0,), 2)
+    probs, chosen = np.array([0.6, 0.3, 0.4, 0.1]), np.array([True, False, False, False])
+    drawn = figures.probs_figure(probs, chosen * 1.0, chosen, None, 300, choice)
+    theme.check(drawn)
+    bars, dashes = drawn.to_dict()["data"]
+    assert array(dashes["y"]).tolist() == pytest.approx(choice.compared.tolist())
+    ((low, high),) = [(one["x0"], one["x1"]) for one in drawn.to_dict()["layout"]["shapes"]]
+    assert low < 1 < 2 < high < 3
+    assert drawn.to_dict()["layout"]["yaxis"]["range"][0] < -0.2
+    assert len(bars["x"]) == 4
 
 
 def test_a_load_shows_what_has_no_room():

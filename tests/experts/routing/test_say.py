@@ -118,6 +118,10 @@ def test_sentences():
     assert str(TokenExperts(1, 7, "a", 8, (), False)) == (
         "Token 7, 'a', goes in layer 1 to no expert: softmax over all 8, then the chosen ones' weights."
     )
+    assert str(TokenExperts(1, 7, "a", 8, ((2, 0.5, 0.5),), False, True, (0, 2), 4)) == (
+        "Token 7, 'a', goes in layer 1 to expert 3 (0.50, weight 0.50): the sigmoid of each score of all 8, then "
+        "groups 1 and 3 as the best of 4, then the chosen ones' weights."
+    )
     assert str(LayerLoad(1, 8, 80, 3, 40, 20.0, None, 0)) == (
         "Load of 8 experts in layer 1: from 3 to 40 of 80 tokens, evenly 20.0."
     )

@@ -160,3 +160,24 @@ def test_loads_are_shares_of_tokens_and_of_choices():
 def test_a_dense_model_is_refused():
     with pytest.raises(ValueError, match="has no experts to count"):
         load_over_texts(small.model(), [[1]])
+
+
+def test_a_choice_among_groups_compares_probabilities_with_their_bias():
+    values = small.WIRINGS["like DeepSeek-V3"]
+    subject = small.model(**values, positions="rope")
+    for block in subject.decoder.blocks:
+        block.mlp.balance_bias.copy_(torch.tensor([0.0, 0.3, -0.2, 0.1, 0.2, -0.1]))
+    found = route(subject, IDS)
+    opened = set()
+    for at in range(2):
+        for place in range(len(IDS)):
+            choice = text_routing.group_choice(subject, found, at, place)
+            expected = found.probs[at, place] + subject.decoder.blocks[at].mlp.balance_bias.numpy()
+            assert choice.compared == pytest.approx(expected)
+            best = sorted(range(3), key=lambda group: -expected[2 * group : 2 * group + 2].sum())[:2]
+            assert set(choice.groups) == set(best)
+            assert not found.chosen[at, place][~choice.open].any()
+            opened.add(choice.groups)
+    assert len(opened) > 1
+    assert text_routing.group_choice(rerouted(subject, RouterChange(routing="experts")), found, 0, 0) is None
+    assert rerouted(subject, RouterChange(top_k=5)).config.experts.top_groups == 3

@@ -118,9 +118,12 @@ def formula(model: Source) -> str:
     biased, own = " + b" if experts.bias_rate else "", " + b_r" if experts.bias else ""
     shared = r" + \sum_j E^{\mathrm{shared}}_j(x)" if experts.n_shared else ""
     whole = experts.softmax == "after" or experts.renormalize
+    scores = r"\sigma" if experts.scores == "sigmoid" else r"\mathrm{softmax}"
+    grouped = experts.kept_groups < experts.n_groups
+    among = rf"_{{\text{{{experts.kept_groups} of {experts.n_groups} groups}}}}" if grouped else ""
     weight = r"\frac{p_i}{\sum_{j \in T} p_j}" if whole else "p_i"
     return (
-        rf"p = \mathrm{{softmax}}(W_r x{own}), \quad T = \mathrm{{top}}_k(p{biased}), \quad "
+        rf"p = {scores}(W_r x{own}), \quad T = \mathrm{{top}}_k(p{biased}){among}, \quad "
         rf"y = \sum_{{i \in T}} w_i\, E_i(x){shared}, \quad w_i = {weight}"
     )
 
@@ -183,15 +186,22 @@ def probabilities(reading: Reading, layer: int, token: int) -> View:
         part[at, token] for part in (routing.logits, routing.probs, routing.weights, routing.chosen)
     )
     usual = None if scan is None else scan.share_of(at, routed.read.ids[token])
+    choice = text_routing.group_choice(network(reading.model)[0], routing, at, token)
+    experts = _experts(reading.model)
+    by_sigmoid = experts.scores == "sigmoid"
     biased = "Each expert also has a fixed bias that counts only for the choice and keeps the load even."
+    best = f"the sum of their {experts.group_best} highest dashes" if experts.group_best > 1 else "their highest dash"
+    framed = f"Frames: groups that are open, the best by {best}; a dash is what is compared, the bias included."
     dots = "Diamonds: how often it goes there in the held-out stories."
     return View(
         key="probs",
         title="The router's probabilities",
         result=routed,
-        chart=probs_figure(probs, weights, chosen, usual, height=290),
-        findings=(say.token_experts(routed, at, token),),
-        note=" ".join([biased] * (_experts(reading.model).bias_rate > 0) + [dots] * (usual is not None)),
+        chart=probs_figure(probs, weights, chosen, usual, 290, choice),
+        findings=(say.token_experts(routed, at, token, by_sigmoid, choice),),
+        note=" ".join(
+            [biased] * (experts.bias_rate > 0) + [framed] * (choice is not None) + [dots] * (usual is not None)
+        ),
         table=lambda: pd.DataFrame(
             {"expert": np.arange(1, len(probs) + 1), "score": logits, "probability": probs, "weight": weights}
         ),

@@ -10,6 +10,7 @@ from numpy import ndarray
 
 from tfcore.charts import kit, theme
 from tfcore.charts.tokens import MOST_LABELS, SLANT, label_room, ticks
+from tfcore.views.experts.routing.measure.text_routing import GroupChoice
 from tfcore.views.experts.routing.measure.tokens import Preferred
 
 HUES = len(theme.CATEGORIES)
@@ -97,10 +98,12 @@ def probs_figure(
     chosen: Bool[ndarray, " expert"],
     usual: Float[ndarray, " expert"] | None,
     height: int,
+    choice: GroupChoice | None = None,
 ) -> go.Figure:
     """The router's probabilities for one token; full colour where it goes, with the weight the expert's output gets.
 
     Args:
+        choice: among groups of experts: dashes at what is compared, and a frame around each group that is open.
         usual: which part of this token's occurrences goes to each expert elsewhere; dots.
     """
     n, most = len(probs), max(0.3, float(probs.max()))
@@ -120,12 +123,22 @@ def probs_figure(
     if usual is not None:
         data.append(_diamonds(usual, "expert %{x}: takes it %{y:.0%} of the time in the held-out stories"))
         most = max(most, float(usual.max()))
+    least, frames = 0.0, []
+    if choice is not None:
+        data.append(_dashes(choice.compared))
+        least, most = min(0.0, 1.17 * float(choice.compared.min())), max(most, float(choice.compared.max()))
+        each = n // choice.n_groups
+        frames = [
+            kit.box(i * each + 0.55, (i + 1) * each + 0.45, 0, 1, edge="@muted", width=1, paper="y")
+            for i in choice.groups
+        ]
     layout = theme.base_layout(
         height,
         margin={"t": 12},
         bargap=0.2,
         xaxis=_numbers(n),
-        yaxis=kit.axis("probability", [0, 1.17 * most], fixed=True, rangemode="tozero"),
+        yaxis=kit.axis("probability", [least, 1.17 * most], fixed=True, rangemode="tozero"),
+        **({"shapes": frames} if frames else {}),
     )
     return theme.build(data, layout)
 
@@ -208,6 +221,20 @@ def _diamonds(usual: Float[ndarray, " expert"], hover: str) -> dict[str, Any]:
         size=9,
         marker={"line": {"width": 1.6}},
         hover=hover,
+        showlegend=False,
+    )
+
+
+def _dashes(compared: Float[ndarray, " expert"]) -> dict[str, Any]:
+    """Marks of what the choice compares, over each expert's bar."""
+    return kit.dots(
+        _places(len(compared)),
+        compared.astype(np.float32),
+        "@ink",
+        symbol="line-ew-open",
+        size=16,
+        marker={"line": {"width": 2}},
+        hover="expert %{x}: %{y:.3f} is compared, its bias included",
         showlegend=False,
     )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
@@ -10,13 +10,15 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor
 
+from tfcore.block import Block
 from tfcore.checks import check_choice, check_number, check_whole
+from tfcore.experts import Experts
 from tfcore.inspection.edits import Edit
 from tfcore.measures.one_text import UsedTokens, one_text
 from tfcore.measures.text_loss import next_losses
 from tfcore.model import Transformer
 from tfcore.part_configs import Routing
-from tfcore.routing import expert_capacity
+from tfcore.routing import expert_capacity, open_groups
 
 LOGITS = "blocks.*.mlp.router.logits"
 
@@ -56,7 +58,7 @@ class TextRouting:
     Args:
         layers: the blocks that have experts.
         logits: the routers' scores, noise included.
-        probs: their softmax over all experts.
+        probs: their softmax over all experts, or the sigmoid of each.
         chosen: which experts and tokens were put together.
         dropped: of these, which found their expert full.
         weights: what an expert's output is multiplied with; 0 where not chosen or dropped.
@@ -153,6 +155,42 @@ def _by_expert(indices: Int[Tensor, "layer seq choice"], values: Tensor, n_exper
     """Values of slots in the place of the expert each slot names: (layer, seq, expert)."""
     by_expert = torch.zeros((*indices.shape[:2], n_experts), dtype=values.dtype)
     return by_expert.scatter(-1, indices, values).numpy()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupChoice:
+    """What one token's choice of experts compares, in a layer whose experts stand in groups.
+
+    Args:
+        compared: of each expert its probability and the bias that counts for the choice alone.
+        groups: the groups, from 0 on, from which experts are taken.
+        n_groups: how many there are; neighbouring experts make one.
+    """
+
+    compared: Float[ndarray, " expert"]
+    groups: tuple[int, ...]
+    n_groups: int
+
+    @property
+    def open(self) -> Bool[ndarray, " expert"]:
+        """Which experts stand in one of these groups."""
+        own = np.arange(len(self.compared)) // (len(self.compared) // self.n_groups)
+        return np.isin(own, self.groups)
+
+
+def group_choice(model: Transformer, routing: TextRouting, at: int, position: int) -> GroupChoice | None:
+    """The choice of the token at a position, in the layer at a place among those with experts; None where a router
+    chooses among all experts at once."""
+    experts = model.config.experts
+    if experts is None or experts.kept_groups == experts.n_groups:
+        return None
+    compared = torch.from_numpy(routing.probs[at, position])
+    if experts.bias_rate:
+        mixture = cast("Experts", cast("Block", model.decoder.blocks[routing.layers[at]]).mlp)
+        compared = compared + mixture.balance_bias.cpu().to(compared)
+    (((*chosen,),),) = open_groups(compared[None, None], experts.n_groups, experts.kept_groups, experts.group_best)
+    groups = tuple(i for i, there in enumerate(chosen) if there)
+    return GroupChoice(compared.numpy(), groups, experts.n_groups)
 
 
 def rerouted(model: Transformer, change: RouterChange) -> Transformer:

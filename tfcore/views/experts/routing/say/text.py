@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfcore.measures.token_text import visible
-from tfcore.views.experts.routing.measure.text_routing import RoutedText, TextRouting, agreement
+from tfcore.views.experts.routing.measure.text_routing import GroupChoice, RoutedText, TextRouting, agreement
 from tfcore.views.finding import Finding, Statement, state
 
 
@@ -109,6 +109,9 @@ class TokenExperts(Finding):
         n_experts: of the layer.
         chosen: expert from 0 on, probability and weight of each that the token goes to, the most probable first.
         normalised: whether the weights sum to 1.
+        by_sigmoid: whether each score became a probability by itself.
+        groups: from 0 on, those that experts are taken from, and n_groups, how many there are; empty where there are
+            none.
     """
 
     layer: int
@@ -117,19 +120,42 @@ class TokenExperts(Finding):
     n_experts: int
     chosen: tuple[tuple[int, float, float], ...]
     normalised: bool
+    by_sigmoid: bool = False
+    groups: tuple[int, ...] = ()
+    n_groups: int = 1
 
     @property
     def sentence(self) -> str:
         names = (f"expert {i + 1} ({probability:.2f}, weight {weight:.2f})" for i, probability, weight in self.chosen)
         return (
             f"Token {self.position}, '{visible(self.token)}', goes in layer {self.layer} to "
-            f"{' and '.join(names) or 'no expert'}: softmax over all {self.n_experts}, then the chosen ones' "
+            f"{' and '.join(names) or 'no expert'}: {self._probabilities}, then {self._groups}the chosen ones' "
             f"weights{' made to sum to 1' * self.normalised}."
         )
 
+    @property
+    def _probabilities(self) -> str:
+        over = "the sigmoid of each score of" if self.by_sigmoid else "softmax over"
+        return f"{over} all {self.n_experts}"
 
-def token_experts(text: RoutedText, at: int, position: int) -> TokenExperts:
-    """The router's choice for the token at a position."""
+    @property
+    def _groups(self) -> str:
+        if not self.groups:
+            return ""
+        numbers = " and ".join(str(i + 1) for i in self.groups)
+        best = f"group {numbers} as the best" if len(self.groups) == 1 else f"groups {numbers} as the best"
+        return f"{best} of {self.n_groups}, then "
+
+
+def token_experts(
+    text: RoutedText, at: int, position: int, by_sigmoid: bool = False, choice: GroupChoice | None = None
+) -> TokenExperts:
+    """The router's choice for the token at a position.
+
+    Args:
+        by_sigmoid: whether each score becomes a probability by itself.
+        choice: among groups, where there are some.
+    """
     routing = text.routing
     probs, weights = routing.probs[at, position], routing.weights[at, position]
     chosen = sorted(np.flatnonzero(routing.chosen[at, position]).tolist(), key=lambda expert: -probs[expert])
@@ -140,6 +166,9 @@ def token_experts(text: RoutedText, at: int, position: int) -> TokenExperts:
         len(probs),
         tuple((expert, float(probs[expert]), float(weights[expert])) for expert in chosen),
         math.isclose(weights.sum(), 1, abs_tol=1e-3),
+        by_sigmoid,
+        choice.groups if choice else (),
+        choice.n_groups if choice else 1,
     )
 
 
