@@ -184,7 +184,7 @@ def group_choice(model: Transformer, routing: TextRouting, at: int, position: in
     experts = model.config.experts
     if experts is None or experts.kept_groups == experts.n_groups:
         return None
-    compared = torch.from_numpy(routing.probs[at, position])
+    compared = torch.tensor(routing.probs[at, position])
     if experts.bias_rate:
         mixture = cast("Experts", cast("Block", model.decoder.blocks[routing.layers[at]]).mlp)
         compared = compared + mixture.balance_bias.cpu().to(compared)
