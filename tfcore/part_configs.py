@@ -19,6 +19,7 @@ SoftmaxPlace = Literal["before", "after"]
 RouterScores = Literal["softmax", "sigmoid"]
 Scaling = Literal["linear", "llama3", "yarn", "longrope"]
 ClassPlace = Literal["first", "last", "each"]
+ClassMeaning = Literal["one", "several", "number", "span"]
 ClassActivation = Literal["tanh", "relu", "gelu", "gelu_tanh", "silu"]
 
 _KIND_OF: dict[str, Positions] = {  # settings of positions of one kind alone
@@ -433,6 +434,9 @@ class ClassesConfig:
 
     Args:
         labels: the names of the classes.
+        meaning: of the scores: "one" class of several is the text's, or the token's (softmax over classes); "several"
+            may be, each judged by itself (sigmoid); each is a "number" (regression); or the two of a token say whether
+            an answer starts and ends there, a "span" (softmax over tokens).
         place: whose state is read: that of a text's "first" token, as in BERT; of its "last", which in a decoder alone
             has seen all of it; or "each" token's, which then has a class of its own.
         dense: the activation of the dense layer; None means that there is none.
@@ -445,6 +449,7 @@ class ClassesConfig:
     """
 
     labels: tuple[str, ...]
+    meaning: ClassMeaning = "one"
     place: ClassPlace = "first"
     dense: ClassActivation | None = None
     dense_bias: bool = True
@@ -454,9 +459,12 @@ class ClassesConfig:
     def __post_init__(self) -> None:
         if not isinstance(self.labels, tuple) or not all(isinstance(one, str) for one in self.labels):
             raise ValueError(f"labels={self.labels!r} must be a tuple of names")
-        if not 2 <= len(self.labels) <= MOST_CLASSES:
-            raise ValueError(f"labels has {len(self.labels)} names; possible: 2 to {MOST_CLASSES:,}")
-        check_choice(self, place=ClassPlace)
+        check_choice(self, place=ClassPlace, meaning=ClassMeaning)
+        least = 2 if self.meaning in ("one", "span") else 1
+        if not least <= len(self.labels) <= (2 if self.meaning == "span" else MOST_CLASSES):
+            raise ValueError(f"labels has {len(self.labels)} names; possible: {least} to {MOST_CLASSES:,}")
+        if self.meaning == "span" and self.place != "each":
+            raise ValueError(f"meaning='span' is of each token; take place='each' instead of {self.place!r}")
         check_choice(self, optional=True, dense=ClassActivation)
         check_flag(self, "dense_bias", "normed", "bias")
         if self.normed and self.dense is None:

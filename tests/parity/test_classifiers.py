@@ -32,6 +32,18 @@ from tfcore.measures.parameter_count import built_parameters, parameters
 THREE = {"id2label": {0: "negative", 1: "neutral", 2: "positive"}}
 CASES = {
     "bert, texts": (hf.BertForSequenceClassification, SHAPE | THREE, "first"),
+    "bert, several": (
+        hf.BertForSequenceClassification,
+        SHAPE | THREE | {"problem_type": "multi_label_classification"},
+        "first",
+    ),
+    "bert, a number": (hf.BertForSequenceClassification, SHAPE | {"num_labels": 1}, "first"),
+    "roberta, numbers": (
+        hf.RobertaForSequenceClassification,
+        ROBERTA | THREE | {"problem_type": "regression"},
+        "first",
+    ),
+    "llama, a number": (hf.LlamaForSequenceClassification, GROUPED | {"num_labels": 1}, "last"),
     "bert, tokens": (hf.BertForTokenClassification, SHAPE | {"num_labels": 5}, "each"),
     "distilbert, texts": (hf.DistilBertForSequenceClassification, DISTIL, "first"),
     "distilbert, tokens": (hf.DistilBertForTokenClassification, DISTIL | THREE, "each"),
@@ -99,15 +111,61 @@ def test_classes_are_scored_alike(tmp_path, case):
     assert ModelConfig.from_dict(json.loads(json.dumps(ours.config.to_dict()))) == ours.config
 
 
+SPANS = {
+    "bert": (hf.BertForQuestionAnswering, SHAPE),
+    "distilbert": (hf.DistilBertForQuestionAnswering, DISTIL),
+    "roberta": (hf.RobertaForQuestionAnswering, ROBERTA),
+    "xlm-roberta": (hf.XLMRobertaForQuestionAnswering, ROBERTA),
+    "camembert": (hf.CamembertForQuestionAnswering, ROBERTA),
+    "electra": (hf.ElectraForQuestionAnswering, ENCODERS["electra, narrow"][1]),
+    "albert": (hf.AlbertForQuestionAnswering, ENCODERS["albert"][1]),
+    "mpnet": (hf.MPNetForQuestionAnswering, ENCODERS["mpnet"][1]),
+    "modernbert": (hf.ModernBertForQuestionAnswering, MODERN),
+}
+
+
+@pytest.mark.parametrize("case", often_named(SPANS, "bert", "modernbert"))
+def test_ends_of_answers_are_scored_alike(tmp_path, case):
+    kind, settings = case
+    theirs = written(kind, settings, tmp_path)
+    ours, _ = load(tmp_path, device="cpu")
+    assert (ours.config.classes.meaning, ours.config.classes.labels) == ("span", ("start", "end"))
+    tokens = ids(1, 13)
+    scores, expected = ours(tokens).logits, theirs(tokens)
+    assert difference(scores[..., 0], expected.start_logits) < TOLERANCE
+    assert difference(scores[..., 1], expected.end_logits) < TOLERANCE
+    assert all(one.is_equal for one in compared(tmp_path))
+
+
 @pytest.mark.parametrize(
-    ("settings", "sentence"),
+    ("settings", "meaning"),
     [
-        ({"num_labels": 1}, "one class: the model gives a text a number"),
-        ({"problem_type": "multi_label_classification"}, "problem_type='multi_label_classification' is not supported"),
+        ({"num_labels": 1}, "number"),
+        ({"num_labels": 1, "problem_type": "multi_label_classification"}, "several"),
+        ({"num_labels": 4, "problem_type": "regression"}, "number"),
+        ({"num_labels": 4}, "one"),
     ],
 )
-def test_what_are_no_classes_is_refused(tmp_path, settings, sentence):
+def test_the_scores_mean_what_the_file_says(tmp_path, settings, meaning):
     written(hf.BertForSequenceClassification, SHAPE | settings, tmp_path)
+    assert load(tmp_path, device="cpu")[0].config.classes.meaning == meaning
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "sentence"),
+    [
+        ("Sequence", {"problem_type": "ranking"}, "problem_type='ranking' is not supported"),
+        ("Sequence", {"num_labels": 1, "problem_type": "single_label_classification"}, "one class, of which nothing"),
+        ("Token", {"problem_type": "multi_label_classification"}, "supported: 'single_label_classification'"),
+        ("Question", {"num_labels": 3}, "id2label has 3 classes; a head for answers in a text has two scores"),
+    ],
+)
+def test_what_are_no_classes_is_refused(tmp_path, kind, settings, sentence):
+    kinds = {"Token": hf.BertForTokenClassification, "Question": hf.BertForQuestionAnswering}
+    named = {key: one for key, one in settings.items() if key != "problem_type"}
+    written(kinds.get(kind, hf.BertForSequenceClassification), SHAPE | named, tmp_path)
+    said = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(said | settings))
     with pytest.raises(CheckpointError, match=sentence):
         load(tmp_path)
 

@@ -19,7 +19,7 @@ from torch import Tensor
 from tfcore.files import CheckpointError, read_json
 from tfcore.linear import low_rank_update
 from tfcore.loading import real_models
-from tfcore.loading.families.classifiers import HEADS
+from tfcore.loading.families.classifiers import HEADS, OF_SPANS, OF_TEXTS, OF_TOKENS
 from tfcore.loading.families.config_values import ConfigValues, short
 from tfcore.loading.families.mapping import Family, Shape
 from tfcore.loading.gguf_models import GgufWeights
@@ -48,7 +48,7 @@ WITHOUT_EFFECT = {
 }
 # Ways to begin that leave the base as it is. Others, such as PiSSA's, take their beginning out of the base's matrices.
 BEGINNINGS = (True, False, "gaussian", "eva", "orthogonal")
-HEADS_OF_TASKS = {"SEQ_CLS": "ForSequenceClassification", "TOKEN_CLS": "ForTokenClassification"}
+HEADS_OF_TASKS = {"SEQ_CLS": OF_TEXTS, "TOKEN_CLS": OF_TOKENS, "QUESTION_ANS": OF_SPANS}
 # Names of modules, whole or in parts, as a pattern that is matched in no time: no groups, few repetitions.
 _PATTERN = re.compile(r"\^?(?:[\w.]|\\\.|\\d\+|\.\*){1,200}\$?")
 _MOST_REPEATED = 3  # repetitions in one pattern
@@ -255,10 +255,10 @@ class AdaptedWeights:
         one."""
         kind = HEADS_OF_TASKS.get(str(self._settings.get("task_type")))
         model_type = values.get("model_type")
-        if kind is None or model_type not in HEADS:
+        trunk, heads = HEADS.get(str(model_type), ("", {}))
+        if kind is None or kind not in heads:
             return {}
-        trunk, of_texts, of_tokens = HEADS[model_type]
-        score = (of_texts if kind == HEADS_OF_TASKS["SEQ_CLS"] else of_tokens).score
+        score = heads[kind].score
         if f"{trunk}{kind}" in (values.get("architectures") or []) or f"{score}.weight" not in self._whole:
             return {}
         rows = self._shapes[self._whole[f"{score}.weight"]][:1]

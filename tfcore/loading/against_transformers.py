@@ -103,6 +103,8 @@ def _of_a_pass(ours: Transformer, theirs: Any, ids: Int[Tensor, "one seq"], answ
     expected = theirs(**given, output_attentions=True, output_hidden_states=True, return_dict=True)
     output = ours(ids, decoder_ids=answer if both else None, capture=("*pattern", "*resid_pre"))
     scores = next((expected[name] for name in ("logits", "prediction_logits") if name in expected), None)
+    if "start_logits" in expected:
+        scores = torch.stack((expected.start_logits, expected.end_logits), dim=-1)
     if scores is not None:
         yield Discrepancy("logits", _relative(_of_classes(ours, output.logits), scores))
     parts = (("encoder.", "encoder_"), ("decoder.", "decoder_")) if both else (("", ""),)

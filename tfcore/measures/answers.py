@@ -29,5 +29,12 @@ class Classes:
 
 
 def answers_of(model: Transformer, tokenizer: Tokenizer) -> Answers:
-    """The answers that a model scores."""
-    return tokenizer if (classes := model.config.classes) is None else Classes(classes.labels)
+    """The answers of which a model gives one the largest score.
+
+    Raises:
+        ValueError: its scores are others: of classes that are judged each by itself, numbers, or ends of an answer.
+    """
+    classes = model.config.classes
+    if classes is not None and classes.meaning != "one":
+        raise ValueError(f"meaning={classes.meaning!r}: the scores of this head are not of answers that exclude others")
+    return tokenizer if classes is None else Classes(classes.labels)

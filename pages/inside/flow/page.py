@@ -100,7 +100,9 @@ QUESTION = (
 
 def why_not(config: ModelConfig, tokenizer: Any) -> str | None:
     """Why a model cannot be shown, or None: a decoder has to say what comes next, or what class a text has."""
-    return models.silent(config, tokenizer) if config.architecture == "decoder" and config.classes is None else None
+    if config.architecture == "decoder" and config.classes is None:
+        return models.silent(config, tokenizer)
+    return models.other_scores(config)
 
 
 def choose_token(passage: Passage, architecture: Architecture) -> int | None:

@@ -97,7 +97,7 @@ def answerless(config: ModelConfig, tokenizer: Any) -> str | None:
         return without_answers(config, tokenizer)
     if config.classes.place == "each":
         return "it gives each token a class, and what is measured here is one answer to a whole text."
-    return None
+    return models.other_scores(config)
 
 
 to_sets = controls.last("show") == "sets" or (links.asked("show") or "").casefold() in ("sets", SETS.casefold())

@@ -23,6 +23,7 @@ CHANGED = 1_000  # of the sentence on an adapter
 CHIPS = 96  # tokens that are shown
 ONE_STACK: tuple[Architecture, ...] = ("decoder", "encoder")
 ROUTING = "experts/routing/page.py"  # for a mixture of experts alone
+FLOW = "inside/flow/page.py"
 INTERVENTIONS = "inside/interventions/page.py"
 # file of a page: (what one sees there, architectures it works on; none means all, what else goes into its address)
 PAGES: dict[str, tuple[str, tuple[Architecture, ...], dict[str, str]]] = {
@@ -42,7 +43,7 @@ PAGES: dict[str, tuple[str, tuple[Architecture, ...], dict[str, str]]] = {
     ROUTING: ("routing", ("decoder",), {}),
     "inside/induction/page.py": ("induction heads", ("decoder",), {}),
     "inside/stream/page.py": ("logit attribution", ("decoder",), {}),
-    "inside/flow/page.py": ("flow of information", (), {}),
+    FLOW: ("flow of information", (), {}),
     INTERVENTIONS: ("ablation and patching", ("decoder",), {}),
 }
 # those about the next token
@@ -51,12 +52,15 @@ OF_TOKENS = {
     *("inside/induction/page.py", "inside/stream/page.py"),
 }
 # those that show two models beside each other
-BESIDE = {file: PAGES[file] for file in ("inference/generation/page.py", "inside/flow/page.py")}
+BESIDE = {file: PAGES[file] for file in ("inference/generation/page.py", FLOW)}
 SENTENCES = {
     "continuation": "Continuation:",
     "answer": "Output:",
     "blank": "Most likely at the masked position:",
     "class": "Class:",
+    "classes": "Classes above one half, each judged by itself:",
+    "numbers": "Number:",
+    "span": "Answer within the text:",
 }
 
 
@@ -126,7 +130,8 @@ def speak(p: Panel, name: str, tokenizer: Any) -> None:
     if words.way == "blank":
         st.markdown(f"**It reads:** {text.escape(words.text, READ)}")
     st.markdown(f"**{SENTENCES[words.way]}** {text.escape(words.written or '(nothing)', READ)}")
-    p.show(views.first(name, pasted))
+    if words.way != "numbers":
+        p.show(views.first(name, pasted))
 
 
 def where_to(name: str, config: ModelConfig) -> None:
@@ -137,6 +142,8 @@ def where_to(name: str, config: ModelConfig) -> None:
             fits = (file != ROUTING or config.experts is not None) and (config.scores_tokens or file not in OF_TOKENS)
             if file == INTERVENTIONS and config.classes is not None:
                 fits, kinds = config.classes.place != "each", ()
+            if file in (FLOW, INTERVENTIONS) and models.other_scores(config) is not None:
+                fits = False
             if fits and (not kinds or config.architecture in kinds):
                 links.to(file, {**more, "model": name}, label, ":material/arrow_outward:")
     st.caption(

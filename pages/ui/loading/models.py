@@ -104,6 +104,20 @@ def silent(config: ModelConfig, _: Any) -> str | None:
     return "it ends without a head that gives tokens their probabilities." if config.head == "none" else None
 
 
+OTHER_SCORES = {
+    "several": "it judges several classes of a text, each by itself",
+    "number": "it gives a text numbers and no classes",
+    "span": "it says of each token whether an answer starts or ends there",
+}
+
+
+def other_scores(config: ModelConfig) -> str | None:
+    """Why the scores of a model are not those of classes of which a text has one, or None."""
+    if config.classes is None or config.classes.meaning == "one":
+        return None
+    return f"{OTHER_SCORES[config.classes.meaning]}, and what is shown here is one answer out of several."
+
+
 def reads(*texts: str) -> WhyNot:
     """Why a model cannot say what comes after these texts, or None: for `choose`."""
 

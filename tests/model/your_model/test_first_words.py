@@ -9,6 +9,7 @@ from tests import own_folders
 from tfcore import generate, load
 from tfcore.config import ModelConfig
 from tfcore.generation.sampling import Sampling
+from tfcore.measures.answers import answers_of
 from tfcore.measures.masked_tokens import mask_of
 from tfcore.measures.one_text import is_finite
 from tfcore.model import Transformer
@@ -133,3 +134,51 @@ def test_a_class_is_named(models, place):
     whose = "the text" if place == "first" else f"'.' ({at})"
     assert said.startswith(f"The likeliest classes of {whose}: first '{found.written}' with ")
     assert said.endswith(", of 3.")
+
+
+def scorer(models, meaning, labels, place):
+    """A model with a head of random weights, its tokenizer, and the scores of TEXT."""
+    model, tokenizer = models["bert"]
+    classes = ClassesConfig(labels=labels, meaning=meaning, place=place)
+    torch.manual_seed(0)
+    model = Transformer(replace(model.config, head="classes", classes=classes, pooler=False)).eval()
+    return model, tokenizer, model(torch.tensor([tokenizer.encode(TEXT)])).logits[0].detach()
+
+
+def test_classes_that_are_judged_by_themselves(models):
+    model, tokenizer, scores = scorer(models, "several", ("a", "b", "c"), "first")
+    found, p = first_words(model, tokenizer, TEXT), 1 / (1 + (-scores[0]).exp())
+    assert found.way == "classes"
+    assert found.written == ", ".join(name for name, one in zip("abc", p.tolist(), strict=True) if one > 0.5)
+    assert found.probabilities == pytest.approx(sorted(p.tolist(), reverse=True), rel=1e-5)
+    told = str(say.first_token(found, 3))
+    assert told == (
+        f"The likeliest classes of the text, each judged by itself: first '{found.best[0]}' with {p.max():.1%}, of 3."
+    )
+
+
+@pytest.mark.parametrize("labels", [("grade",), ("x", "y")])
+def test_numbers_are_said(models, labels):
+    model, tokenizer, scores = scorer(models, "number", labels, "first")
+    found, (first, *_) = first_words(model, tokenizer, TEXT), scores[0].tolist()
+    assert (found.way, found.best) == ("numbers", labels)
+    assert found.written.startswith(f"{first:.3g}" if len(labels) == 1 else f"x: {first:.3g}, y: ")
+
+
+def test_an_answer_within_the_text(models):
+    model, tokenizer, scores = scorer(models, "span", ("start", "end"), "each")
+    found, ids = first_words(model, tokenizer, TEXT), tokenizer.encode(TEXT)
+    own = range(1, len(ids) - 1)
+    pairs = {(i, j): float(scores[i, 0] + scores[j, 1]) for i in own for j in own if i <= j}
+    start, stop = max(pairs, key=pairs.get)
+    assert (found.way, found.place) == ("span", start)
+    assert found.written == tokenizer.decode(ids[start : stop + 1])
+    assert found.probabilities[0] == pytest.approx(float(scores[1:-1, 0].softmax(0).max()), rel=1e-5)
+    assert "most likely starts: first '" in str(say.first_token(found, 9))
+
+
+@pytest.mark.parametrize("meaning", ["several", "number", "span"])
+def test_scores_of_another_meaning_are_no_answers(models, meaning):
+    model, tokenizer, _ = scorer(models, meaning, ("a", "b"), "each")
+    with pytest.raises(ValueError, match=f"meaning='{meaning}'"):
+        answers_of(model, tokenizer)

@@ -1,6 +1,8 @@
 """Models fine-tuned to tell classes apart: the trunk is that of their family, the head is one of a few kinds.
 
-`...ForSequenceClassification` gives a text one class, `...ForTokenClassification` each token one.
+`...ForSequenceClassification` gives a text one class, or judges several, or gives it numbers;
+`...ForTokenClassification` gives each token a class; `...ForQuestionAnswering` gives it two scores: that an answer
+starts, and that it ends there.
 """
 
 from collections.abc import Callable
@@ -10,9 +12,18 @@ from typing import cast
 from tfcore.config import ModelConfig
 from tfcore.loading.families.config_values import ConfigValues, Tensors, short
 from tfcore.loading.families.mapping import Family, of
-from tfcore.part_configs import MOST_CLASSES, ClassActivation, ClassesConfig, ClassPlace
+from tfcore.part_configs import MOST_CLASSES, ClassActivation, ClassesConfig, ClassMeaning, ClassPlace
 
 LONGEST = 200  # characters of the name of a class
+OF_TEXTS = "ForSequenceClassification"
+OF_TOKENS = "ForTokenClassification"
+OF_SPANS = "ForQuestionAnswering"
+SPAN = ("start", "end")
+PROBLEMS: dict[str, ClassMeaning] = {
+    "single_label_classification": "one",
+    "multi_label_classification": "several",
+    "regression": "number",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +45,16 @@ class ClassHeadNames:
     bias: bool = True
     dense_bias: bool | str = True
 
-    def config(self, s: ConfigValues) -> ClassesConfig:
-        """The settings of the head, by those of a file."""
+    def config(self, s: ConfigValues, kind: str) -> ClassesConfig:
+        """The settings of the head, by those of a file; `kind` is the end of its name."""
         act = self.activation(s) if callable(self.activation) else self.activation
+        labels = _labels(s)
+        meaning = "span" if kind == OF_SPANS else _meaning(s, len(labels), kind)
+        if meaning == "span" and len(labels) != len(SPAN):
+            raise ValueError(f"id2label has {len(labels)} classes; a head for answers in a text has two scores a token")
         return ClassesConfig(
-            labels=_labels(s),
+            labels=SPAN if meaning == "span" else labels,
+            meaning=meaning,
             place=self.place,
             dense=act,
             dense_bias=s.flag(self.dense_bias) if isinstance(self.dense_bias, str) else self.dense_bias,
@@ -51,46 +67,56 @@ def _labels(s: ConfigValues) -> tuple[str, ...]:
     """The names of the classes in the order of their scores.
 
     Raises:
-        ValueError: there are none, or what is scored are no classes of which a text has one.
+        ValueError: there are none, or too many.
     """
-    s.only("problem_type", "single_label_classification")
     named = s.get("id2label")
     if named is None:
         return "LABEL_0", "LABEL_1"  # which transformers leaves out of the file
     wanted = [str(i) for i in range(len(named))] if isinstance(named, dict) else []
     if not isinstance(named, dict) or not named or {str(key) for key in named} != {*wanted}:
         raise ValueError(f"id2label={short(named)} must name the classes 0, 1, ...")
-    if len(named) == 1:
-        raise ValueError("id2label has one class: the model gives a text a number (regression), which is not supported")
     if len(named) > MOST_CLASSES:
         raise ValueError(f"id2label has {len(named):,} classes; supported: up to {MOST_CLASSES:,}")
     by_id = {str(key): str(label)[:LONGEST] for key, label in named.items()}
     return tuple(by_id[key] for key in wanted)
 
 
+def _meaning(s: ConfigValues, n: int, kind: str) -> ClassMeaning:
+    """The meaning of n scores: as transformers has it, one score alone is a number where nothing else is said."""
+    if kind == OF_TOKENS:
+        s.only("problem_type", "single_label_classification")
+    s.only("problem_type", *PROBLEMS)
+    said = s.get("problem_type")
+    meaning = PROBLEMS[str(said)] if said is not None else "number" if n == 1 else "one"
+    if n == 1 and meaning == "one":
+        raise ValueError("id2label has one class, of which nothing is to be told")
+    return meaning
+
+
 def with_classes(model_type: str, family: Family) -> Family:
     """The family with its heads that tell classes apart, where it has some."""
     if model_type not in HEADS:
         return family
-    trunk, of_texts, of_tokens = HEADS[model_type]
-    heads = {f"{trunk}ForSequenceClassification": of_texts, f"{trunk}ForTokenClassification": of_tokens}
+    trunk, heads = HEADS[model_type]
+    by_name = {f"{trunk}{kind}": kind for kind in heads}
 
     def config(s: ConfigValues, tensors: Tensors) -> ModelConfig:
         base, names = family.config(s, tensors), s.get("architectures")
-        head = next((heads[name] for name in heads if isinstance(names, list) and name in names), None)
-        if head is None:
+        kind = next((by_name[name] for name in by_name if isinstance(names, list) and name in names), None)
+        if kind is None:
             return base
+        classes = heads[kind].config(s, kind)
         # the pooler of BERT is the dense layer of this head
-        return replace(base, head="classes", classes=head.config(s), pooler=False, logit_bias=None)
+        return replace(base, head="classes", classes=classes, pooler=False, logit_bias=None)
 
     rows = {
-        "classes.score": dict.fromkeys((of_texts.score, of_tokens.score)),
-        "classes.dense": dict.fromkeys(name for name in (of_texts.dense, of_tokens.dense) if name),
-        "classes.ln": dict.fromkeys(name for name in (of_texts.norm, of_tokens.norm) if name),
+        "classes.score": dict.fromkeys(head.score for head in heads.values()),
+        "classes.dense": dict.fromkeys(head.dense for head in heads.values() if head.dense),
+        "classes.ln": dict.fromkeys(head.norm for head in heads.values() if head.norm),
     }
     return replace(
         family,
-        architectures=(*family.architectures, *heads),
+        architectures=(*family.architectures, *by_name),
         config=config,
         rows={**family.rows, **{ours: sum((of(name) for name in theirs), ()) for ours, theirs in rows.items()}},
     )
@@ -103,12 +129,14 @@ def _modern(s: ConfigValues) -> ClassActivation:
 
 _LAST = ClassHeadNames("last", "score", bias=False)
 _EACH, _SCORE_EACH = ClassHeadNames("each", "classifier"), ClassHeadNames("each", "score")
+_ENDS = ClassHeadNames("each", "qa_outputs")
 _BERT = ClassHeadNames("first", "classifier", dense="pooler.dense", activation="tanh")
 _DISTIL = ClassHeadNames("first", "classifier", dense="pre_classifier", activation="relu")
 _ROBERTA = ClassHeadNames("first", "classifier.out_proj", dense="classifier.dense", activation="tanh")
 _ELECTRA = ClassHeadNames("first", "classifier.out_proj", dense="classifier.dense", activation="gelu")
 _ALBERT = ClassHeadNames("first", "classifier", dense="pooler", activation="tanh")
 _MODERN = ClassHeadNames("first", "classifier", "head.dense", "head.norm", _modern, dense_bias="classifier_bias")
+Heads = dict[str, ClassHeadNames]
 _TRUNKS = {
     "llama": "Llama",
     "mistral": "Mistral",
@@ -147,17 +175,25 @@ _OLDER = {  # whose head for each token is called otherwise
     "mpt": "Mpt",
     "falcon": "Falcon",
 }
-# model_type -> what the names of its classes begin with, the head for a text, and that for each token
-HEADS: dict[str, tuple[str, ClassHeadNames, ClassHeadNames]] = {
-    **{model_type: (trunk, _LAST, _SCORE_EACH) for model_type, trunk in _TRUNKS.items()},
-    **{model_type: (trunk, _LAST, _EACH) for model_type, trunk in _OLDER.items()},
-    "bert": ("Bert", _BERT, _EACH),
-    "distilbert": ("DistilBert", _DISTIL, _EACH),
-    "roberta": ("Roberta", _ROBERTA, _EACH),
-    "xlm-roberta": ("XLMRoberta", _ROBERTA, _EACH),
-    "camembert": ("Camembert", _ROBERTA, _EACH),
-    "electra": ("Electra", _ELECTRA, _EACH),
-    "albert": ("Albert", _ALBERT, _EACH),
-    "mpnet": ("MPNet", _ROBERTA, _EACH),
-    "modernbert": ("ModernBert", _MODERN, replace(_MODERN, place="each")),
+
+
+def _heads(of_texts: ClassHeadNames, of_tokens: ClassHeadNames, of_spans: ClassHeadNames | None = None) -> Heads:
+    heads = {OF_TEXTS: of_texts, OF_TOKENS: of_tokens}
+    return heads if of_spans is None else {**heads, OF_SPANS: of_spans}
+
+
+_MODERN_EACH = replace(_MODERN, place="each")
+# model_type -> what the names of its classes begin with, and its heads by what these names end with
+HEADS: dict[str, tuple[str, Heads]] = {
+    **{model_type: (trunk, _heads(_LAST, _SCORE_EACH)) for model_type, trunk in _TRUNKS.items()},
+    **{model_type: (trunk, _heads(_LAST, _EACH)) for model_type, trunk in _OLDER.items()},
+    "bert": ("Bert", _heads(_BERT, _EACH, _ENDS)),
+    "distilbert": ("DistilBert", _heads(_DISTIL, _EACH, _ENDS)),
+    "roberta": ("Roberta", _heads(_ROBERTA, _EACH, _ENDS)),
+    "xlm-roberta": ("XLMRoberta", _heads(_ROBERTA, _EACH, _ENDS)),
+    "camembert": ("Camembert", _heads(_ROBERTA, _EACH, _ENDS)),
+    "electra": ("Electra", _heads(_ELECTRA, _EACH, _ENDS)),
+    "albert": ("Albert", _heads(_ALBERT, _EACH, _ENDS)),
+    "mpnet": ("MPNet", _heads(_ROBERTA, _EACH, _ENDS)),
+    "modernbert": ("ModernBert", _heads(_MODERN, _MODERN_EACH, _MODERN_EACH)),
 }

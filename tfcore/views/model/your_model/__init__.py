@@ -106,10 +106,11 @@ def first(model: Source, text: str) -> View:
         model: any model with a head, and its tokenizer.
     """
     words = first_words_of(model, text)
-    if words.way == "nothing":
-        raise ValueError("this model has no language model head, or there is nothing to read")
+    if words.way in ("nothing", "numbers"):
+        raise ValueError("this model has no head that gives probabilities, or there is nothing to read")
     config = opened(model)[0].config
-    what, count = ("token", config.vocab_size) if config.classes is None else ("class", len(config.classes.labels))
+    by_token = config.classes is None or config.classes.meaning == "span"
+    what, count = ("token", config.vocab_size) if by_token else ("class", len(config.classes.labels))
     return View(
         key="guesses",
         title="The first words",

@@ -19,12 +19,14 @@ from tfcore.measures.memory_use import memory
 from tfcore.measures.one_text import ends, last_tokens, next_logits, one_text, shortened
 from tfcore.measures.parameter_count import parameters
 from tfcore.measures.precision import Dtype
-from tfcore.measures.text_loss import likeliest
+from tfcore.measures.text_loss import likeliest, top
 from tfcore.model import Transformer
+from tfcore.part_configs import ClassesConfig
 from tfcore.tokenizers.tokenizer import Tokenizer, unmarked
 
 BEST = 5
-Way = Literal["continuation", "blank", "answer", "class", "nothing"]
+Way = Literal["continuation", "blank", "answer", "class", "classes", "numbers", "span", "nothing"]
+LONGEST_SPAN = 30  # tokens of an answer within a text
 # name: preset
 KNOWN = {
     "BERT base": "bert_base",
@@ -121,11 +123,13 @@ class FirstWords:
 
     Args:
         way: a decoder's continuation, what an encoder puts into a blank, what an encoder-decoder answers, the class of
-            the text or of one token; or nothing, of a model without a head.
+            the text or of one token, its classes where each is judged by itself, numbers, or the part of the text that
+            answers; or nothing, of a model without a head.
         text: that was read; for an encoder the last word of it is the blank.
         written: the text it generated, greedily; of an encoder the best guess; of a head that tells classes apart the
-            likeliest class.
-        best, probabilities: the likeliest tokens at the place in question, or classes, and how likely.
+            likeliest class, or of classes judged by themselves those above one half.
+        best, probabilities: the likeliest tokens at the place in question, or classes, or those that an answer starts
+            with, and how likely; of numbers their names, and the numbers.
         place: of the blank, of the token whose class it is, or of the last token that was read.
         token: the one whose class it is; None where it is that of the text.
     """
@@ -170,11 +174,48 @@ def first_words(model: Transformer, tokenizer: Tokenizer, text: str, new_tokens:
 def _class(model: Transformer, tokenizer: Tokenizer, text: str) -> FirstWords:
     """The classes of a text, or of the last of its own tokens where each has one."""
     read = last_tokens(model, tokenizer, text, model.config.max_seq_len)
+    if model.config.classes is not None and model.config.classes.meaning != "one":
+        scores = model(one_text(model, read.ids)).logits[0].float().cpu()
+        return _scored(model.config.classes, tokenizer, text, read.ids, scores)
     of_each = model.config.classes is not None and model.config.classes.place == "each"
     place = max(0, len(read.ids) - 1 - len(ends(tokenizer)[1])) if of_each else model.config.read_at % len(read.ids)
     scores = model(one_text(model, read.ids)).logits[0, place]
     best, probabilities = _likeliest(answers_of(model, tokenizer), scores)
     return FirstWords("class", text, best[0], best, probabilities, place, read.tokens[place] if of_each else None)
+
+
+def _scored(
+    classes: ClassesConfig, tokenizer: Tokenizer, text: str, ids: list[int], scores: Float[Tensor, "seq class"]
+) -> FirstWords:
+    """Scores that are not of classes of which one is the text's."""
+    if classes.meaning == "span":
+        before, after = ends(tokenizer)
+        return _span(tokenizer, text, ids, scores[len(before) : len(ids) - len(after)], len(before))
+    place = 0 if classes.place == "first" else len(ids) - 1
+    if classes.meaning == "number":
+        values = scores[place].tolist()
+        named = zip(classes.labels, values, strict=True)
+        written = f"{values[0]:.3g}" if len(values) == 1 else ", ".join(f"{name}: {one:.3g}" for name, one in named)
+        return FirstWords("numbers", text, written, classes.labels, tuple(values), place)
+    best = top(scores[place].sigmoid().numpy(), BEST)
+    named_best = tuple(classes.labels[i] for i in best.ids.tolist())
+    there = [name for name, p in zip(classes.labels, scores[place].tolist(), strict=True) if p > 0]
+    return FirstWords("classes", text, ", ".join(there), named_best, tuple(best.probabilities.tolist()), place)
+
+
+def _span(tokenizer: Tokenizer, text: str, ids: list[int], scores: Float[Tensor, "seq end"], before: int) -> FirstWords:
+    """The part of a text with the largest sum of the two scores of its ends."""
+    if not len(scores):
+        return FirstWords("nothing", text, "")
+    starts, stops = scores.log_softmax(0).T
+    pairs = torch.ones(len(starts), len(stops), dtype=torch.bool).triu()
+    pairs &= ~pairs.triu(LONGEST_SPAN)
+    sums = (starts[:, None] + stops).masked_fill(~pairs, -torch.inf)
+    start, stop = divmod(int(sums.argmax()), len(stops))
+    best = top(starts.exp().numpy(), BEST)
+    tokens = tokenizer.tokens([ids[before + i] for i in best.ids.tolist()])
+    written = tokenizer.decode(ids[before + start : before + stop + 1])
+    return FirstWords("span", text, written, tuple(tokens), tuple(best.probabilities.tolist()), before + start)
 
 
 def _blank(model: Transformer, tokenizer: Tokenizer, text: str, ids: list[int]) -> FirstWords:

@@ -189,6 +189,23 @@ def first_token(words: FirstWords, vocab: int) -> Statement:
     Args:
         vocab: tokens, or classes, that it is chosen from.
     """
+    if words.way == "classes":
+        return state(
+            "first classes",
+            "The likeliest classes of the text, each judged by itself: first '{label}' with {probability:.1%}, of "
+            "{count:,}.",
+            label=visible(words.best[0]),
+            probability=words.probabilities[0],
+            count=vocab,
+        )
+    if words.way == "span":
+        return state(
+            "first of an answer",
+            "The tokens with which an answer within the text most likely starts: first '{token}' with "
+            "{probability:.1%}.",
+            token=visible(words.best[0]),
+            probability=words.probabilities[0],
+        )
     if words.way == "class":
         return state(
             "first class",
