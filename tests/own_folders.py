@@ -115,6 +115,7 @@ FAMILIES = {
         | {"id2label": {0: "sad", 1: "glad"}},
         word_piece,
     ),
+    "answers": (hf.BertForQuestionAnswering, SHAPE | {"vocab_size": 120}, word_piece),
     "names": (
         hf.LlamaForTokenClassification,
         GROUPED | {"vocab_size": 400, "id2label": {0: "other", 1: "name", 2: "place"}},

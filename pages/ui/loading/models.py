@@ -33,6 +33,11 @@ KINDS: dict[Architecture, str] = {
     "encoder": "an encoder",
     "encoder-decoder": "an encoder-decoder",
 }
+OTHER_SCORES = {
+    "several": "it judges several classes of a text, each by itself",
+    "number": "it gives a text numbers and no classes",
+    "span": "it says of each token whether an answer starts or ends there",
+}
 
 
 def choose(
@@ -99,16 +104,10 @@ def fitting(*architectures: Architecture, why_not: WhyNot | None = None) -> list
 
 def silent(config: ModelConfig, _: Any) -> str | None:
     """Why a model cannot say what comes next, or None: for `choose`."""
-    if config.head == "classes":
-        return "it tells classes apart, and gives no tokens their probabilities."
+    if config.classes is not None:
+        what = OTHER_SCORES.get(config.classes.meaning, "it tells classes apart")
+        return f"{what}, and gives no tokens their probabilities."
     return "it ends without a head that gives tokens their probabilities." if config.head == "none" else None
-
-
-OTHER_SCORES = {
-    "several": "it judges several classes of a text, each by itself",
-    "number": "it gives a text numbers and no classes",
-    "span": "it says of each token whether an answer starts or ends there",
-}
 
 
 def other_scores(config: ModelConfig) -> str | None:

@@ -66,7 +66,7 @@ DENSE = (
     "bloom",
     "names",
 )
-ENCODERS = ("bert", "feelings", "roberta", "albert", "mpnet", "modernbert")
+ENCODERS = ("bert", "feelings", "answers", "roberta", "albert", "mpnet", "modernbert")
 BOTH = ("t5", "umt5", "bart", "marian", "m2m100")
 MIXTURES = ("mixtral", "gpt-oss", "qwen3 mixture", "qwen2 mixture", "deepseek")
 NO_EXPERTS = dict.fromkeys(DENSE, "it has no experts") | dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder")
@@ -79,7 +79,7 @@ INSTEAD = (
         "words": dict.fromkeys(BOTH, "needs a decoder or an encoder"),
         "walkthrough": dict.fromkeys(BOTH, "needs a decoder or an encoder")
         | dict.fromkeys(("feelings", "names"), "it tells classes apart")
-        | {"deepseek": "from one normalised latent vector (MLA)"},
+        | {"deepseek": "from one normalised latent vector (MLA)", "answers": "whether an answer starts or ends there"},
         "dropout": dict.fromkeys(BOTH, "needs a decoder or an encoder"),
         "activations": dict.fromkeys(BOTH, "needs a decoder or an encoder") | dict.fromkeys(MIXTURES, "are experts"),
         "positions": dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder") | {"bloom": "are alibi"},
@@ -87,7 +87,7 @@ INSTEAD = (
         | dict.fromkeys((*DENSE[1:], "modernbert", *MIXTURES), "are rope")
         | {"bloom": "are alibi"},
         "merges": dict.fromkeys(
-            ("llama", "names", "bert", "feelings", "albert", "t5", "umt5", "marian"), "is no byte-level BPE"
+            ("llama", "names", "bert", "feelings", "answers", "albert", "t5", "umt5", "marian"), "is no byte-level BPE"
         ),
     }
     | {
@@ -100,7 +100,11 @@ INSTEAD = (
     }
     | {  # which show what a class of a text depends on
         page: dict.fromkeys({*ENCODERS, *BOTH} - {"feelings"}, "needs a decoder")
-        | {"headless": "without a head", "names": "it gives each token a class"}
+        | {
+            "answers": "whether an answer starts or ends there",
+            "headless": "without a head",
+            "names": "it gives each token a class",
+        }
         for page in ("interventions", "patches")
     }
 )
