@@ -197,15 +197,15 @@ REFUSED = {
     ),
     "no family": ("llama", {"model_type": "mamba"}, "model_type='mamba' is not supported; of the "),
     "a list for a family": ("llama", {"model_type": ["gpt2"]}, "model_type=['gpt2'] is not supported"),
-    "answers to questions": (
+    "choices": (
         "bert",
-        {"architectures": ["BertForQuestionAnswering"]},
-        "architectures=['BertForQuestionAnswering'] is not supported; supported: BertForMaskedLM",
+        {"architectures": ["BertForMultipleChoice"]},
+        "architectures=['BertForMultipleChoice'] is not supported; supported: BertForMaskedLM",
     ),
-    "a number": (
+    "answers of one score": (
         "bert",
-        {"architectures": ["BertForSequenceClassification"], "id2label": {"0": "stars"}},
-        "id2label has one class: the model gives a text a number (regression), which is not supported",
+        {"architectures": ["BertForQuestionAnswering"], "id2label": {"0": "stars"}},
+        "id2label has 1 classes; a head for answers in a text has two scores a token",
     ),
     "classes without a name": (
         "bert",
