@@ -90,13 +90,13 @@ class Candidates:
         return {**named, **self.ranks, **self._own}
 
     @property
-    def of_classes(self) -> bool:
-        """Whether classes are offered."""
-        return models.config(self.model).classes is not None
+    def classes(self) -> int:
+        """How many classes are offered; 0: tokens are."""
+        return n_classes(self.model)
 
     @property
     def _own(self) -> dict[int, str]:
-        return {} if self.of_classes else {OWN: ANOTHER}
+        return {} if self.classes else {OWN: ANOTHER}
 
     def piece(self, token: int) -> str:
         """One token as text."""
@@ -136,16 +136,20 @@ def choose(
         default: the one it begins with.
         section: see choose_kind.
     """
-    return choose_tokens(
-        choose_kind({kind: KINDS[kind] for kind in kinds}, default, section, offered.of_classes), offered
-    )
+    return choose_tokens(choose_kind({kind: KINDS[kind] for kind in kinds}, default, section, offered.classes), offered)
 
 
-def choose_kind(options: Mapping[Option, str], default: Option, section: str = "", of_classes: bool = False) -> Option:
+def n_classes(model: str) -> int:
+    """How many classes a model tells apart; 0: it scores tokens."""
+    classes = models.config(model).classes
+    return 0 if classes is None else len(classes.labels)
+
+
+def choose_kind(options: Mapping[Option, str], default: Option, section: str = "", classes: int = 0) -> Option:
     """Choose what is explained; `options` are those of KINDS that a page can explain, and others of its own.
 
     Args:
-        of_classes: whether it is of a model that tells classes apart.
+        classes: how many its model tells apart; 0: it scores tokens.
         section: of a page whose sections begin with different ones: a choice that nobody made does not go along.
     """
     began = links.visit().began
@@ -156,9 +160,10 @@ def choose_kind(options: Mapping[Option, str], default: Option, section: str = "
     if links.address_decides("by") and links.asked("by") is None and other is not None:
         # Links in which the second token, or what stands in its place, alone said so.
         st.session_state["by"] = "prediction" if _is_reference(other) else "difference"
-    if of_classes:
+    if classes:
         options = {kind: OF_CLASSES.get(words, words) for kind, words in options.items() if kind != "text"}
-        default = next((kind for kind in options if kind == "difference"), default)  # a sure class moves little itself
+        if classes == 2 or default in KINDS:  # a sure class moves little itself; of two the difference says all
+            default = next((kind for kind in options if kind == "difference"), default)
         return controls.segmented("Metric", "by", list(options), default, options, help=CLASS_HELP)
     return controls.segmented("Metric", "by", list(options), default, options, help=HELP)
 
@@ -168,7 +173,7 @@ def choose_tokens(kind: Kind, offered: Candidates) -> Quantity:
     if kind == "text":
         return Quantity("text")
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="medium", width="content")
-    token = _choose("Class" if offered.of_classes else "Token", "word", "own", " dog", offered, offered.words, 0, row)
+    token = _choose("Class" if offered.classes else "Token", "word", "own", " dog", offered, offered.words, 0, row)
     if kind == "prediction":
         return Quantity("prediction", token)
     default = NAMED if offered.rival is not None else offered.second

@@ -98,6 +98,22 @@ REFUSED = {
         {f"{BEFORE}model.norm.lora_A.weight": (2, 24), f"{BEFORE}model.norm.lora_B.weight": (24, 2)},
         "model.norm has matrices of",
     ),
+    "a norm as a table": (
+        {},
+        {f"{BEFORE}model.norm.lora_embedding_A": (2, 24), f"{BEFORE}model.norm.lora_embedding_B": (1, 2)},
+        "model.norm has matrices of",
+    ),
+    "two names of one": (
+        {},
+        {f"{Q}.lora_A.weight".replace("model.layers", "layers"): (2, 24)}
+        | {f"{Q}.lora_B.weight".replace("model.layers", "layers"): (60, 2)},
+        "changes layers.1.self_attn.q_proj.weight twice",
+    ),
+    "whole by two names": (
+        {},
+        {f"{BEFORE}model.norm.weight": (24,), f"{BEFORE}norm.weight": (24,)},
+        "brings norm.weight twice",
+    ),
     "magnitudes": ({}, {f"{Q}.lora_magnitude_vector": (60,)}, "lora_magnitude_vector, which the base does not have"),
     "not peft's": ({}, {"lora_A": (2, 2)}, "holds lora_A, which no LoRA adapter of peft has"),
     "twice": ({}, {f"{Q}.weight": (60, 24)}, "changes layers.1.self_attn.q_proj.weight and brings it whole"),

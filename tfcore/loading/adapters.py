@@ -276,9 +276,13 @@ class AdaptedWeights:
             a = next((end for end in (LINEAR[0], EMBEDDING[0]) if own.endswith(end)), None)
             if a is not None:
                 name, update = self._update(own, a, there)
+                if name in updates:
+                    raise CheckpointError(f"{self.path} changes {name[:200]} twice")
                 updates[name] = update
             elif not own.endswith((LINEAR[1], EMBEDDING[1])):
                 name = self._canonical(own.removeprefix(BEFORE).replace(".base_layer.", "."))
+                if name in whole:
+                    raise CheckpointError(f"{self.path} brings {name[:200]} twice")
                 whole[name] = self._checked_whole(own, name, there)
             elif own.replace("_B", "_A") not in self._shapes:
                 raise CheckpointError(f"{self.path} holds {own[:200]} without its other matrix")
@@ -299,7 +303,8 @@ class AdaptedWeights:
             raise CheckpointError(f"{self.path} changes {module[:200]}, which the base does not have as a matrix")
         rank, scale = self._rank_and_scale(module)
         turned = end == EMBEDDING[0] or (self._family is not None and self._family.is_transposed(name))
-        d_in, d_out = there[name] if turned else there[name][::-1] if len(there[name]) == 2 else (0, 0)
+        d_out, d_in = there[name] if len(there[name]) == 2 else (0, 0)
+        d_in, d_out = (d_out, d_in) if turned else (d_in, d_out)
         if (self._shapes[own], self._shapes[b]) != ((rank, d_in), (d_out, rank)):
             raise CheckpointError(
                 f"{self.path}: {module[:200]} has matrices of {self._shapes[own]} and {self._shapes[b]}; of rank "

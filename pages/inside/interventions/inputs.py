@@ -34,7 +34,7 @@ def inputs(reading: ReadText, more: Any) -> None:
         drawn = st.container()
         usual = _reading.other_text(reading.model, reading.pasted, OTHER, LONGEST)
         with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-            kind = metric.choose_kind(metric.KINDS, defaults().by(offered.rival), "inputs", offered.of_classes)
+            kind = metric.choose_kind(metric.KINDS, defaults().by(offered.rival), "inputs", offered.classes)
             with more:
                 quantity = metric.choose_tokens(kind, offered)
             # a text with one word replaced explains one word alone

@@ -77,7 +77,7 @@ def patch(reading: ReadText, more: Any) -> None:
 
 def choose_answers(reading: ReadText, more: Any) -> Answers:
     """Choose what is measured: at first what tells both texts apart."""
-    kind = metric.choose_kind(ANSWERS, FOUND, "patch", cache.model(reading.model)[0].config.classes is not None)
+    kind = metric.choose_kind(ANSWERS, FOUND, "patch", metric.n_classes(reading.model))
     if kind == FOUND:
         return None
     of: effect_metric.Kind = "prediction" if kind == "prediction" else "difference"

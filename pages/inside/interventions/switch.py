@@ -39,7 +39,7 @@ def switch(reading: ReadText, more: Any) -> None:
         with left:
             board = st.container()  # above the controls that it depends on
             with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-                kind = metric.choose_kind(metric.KINDS, defaults().by(offered.rival), "switch", offered.of_classes)
+                kind = metric.choose_kind(metric.KINDS, defaults().by(offered.rival), "switch", offered.classes)
                 with more:
                     quantity = metric.choose_tokens(kind, offered)
             action = controls.segmented("Intervention", "action", list(ACTIONS), defaults().action, ACTIONS)

@@ -16,11 +16,14 @@ from pages.inside.metric import NAMED
 from pages.inside.reading import BOY
 from pages.ui import cache, controls
 from pages.ui.work import filling, jobs, live, progress
+from tests import own_folders
 from tests.nightly import often
 from tests.pages import visits
 from tests.pages.figures import array, figures
+from tests.pages.own_models import brought
 from tests.pages.visits import run
 from tests.pages.waiting import wait_for_jobs
+from tests.parity.checkpoints import written
 from tfcore.generation.generate import generate
 from tfcore.generation.sampling import Sampling
 from tfcore.inspection.edits import Edit
@@ -304,3 +307,14 @@ def test_the_last_block_does_not_read_what_differs_from_where_it_stood(stories):
     ((at,),) = (both.differing,)
     assert shares[0, at] == pytest.approx(1, abs=1e-3)
     assert abs(shares[3, at]) < 0.1
+
+
+@pytest.mark.parametrize(("labels", "begins"), [(("sad", "glad"), "difference"), (("sad", "calm", "glad"), "found")])
+def test_patching_begins_with_both_predictions_where_there_are_more_than_two_classes(allowed, labels, begins):
+    kind, settings, tokenizer = own_folders.FAMILIES["feelings"]
+    name = f"feelings{len(labels)}"
+    written(kind, settings | {"id2label": dict(enumerate(labels))}, allowed / name)
+    tokenizer().save(str(allowed / name / "tokenizer.json"))
+    brought(f"./{name}")
+    test = opened(model=f"./{name}", text="The dog sat.", **PATCH)
+    assert test.segmented_control(key="by").value == begins
