@@ -90,9 +90,10 @@ def test_an_example_is_found_and_pressed_and_the_foot_leads_on(visitor):
     visitor.open("/masks")
     visitor.page.keyboard.press("Control+k")
     visitor.page.keyboard.type("previous token heads")
-    visitor.page.get_by_role("option").filter(has_text="example").filter(has_text="Attention heads").first.click()
+    named = visitor.page.get_by_text("previous token", exact=True)  # and not "two previous token heads"
+    visitor.page.get_by_role("option").filter(has=named).filter(has_text="Attention heads").click()
     visitor.wait_until("() => location.pathname === '/heads'")
-    visitor.wait_for_address(layer="1", head="1", token="25")
+    visitor.wait_for_address(layer="1", head="1")
     visitor.settle()
     visitor.page.get_by_role("link", name="Positions →").click()
     visitor.wait_until("() => location.pathname === '/positions'")
