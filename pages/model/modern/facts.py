@@ -14,7 +14,7 @@ FACTS = Facts(
     answers="What has changed since 2017? Eight switches, one at a time: parameters, KV cache, latency and loss.",
     shows="from the block of 2017 to today's, one switch at a time, drawn before and after: parameters and KV cache "
     "counted for three sizes, prefill and decode latency measured while you look, held-out losses of 27 models "
-    "trained alike, three for each version",
-    terms={"QK-norm": "", "weight tying": ""},
+    "trained alike, three for each version; soft caps, learned sinks and QK-norm, switched on in one head of a model",
+    terms={"QK-norm": "switch=norm", "weight tying": ""},
     live=True,
 )

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages.model.modern.facts import FACTS
+from pages.model.modern.one_head import one_head
 from pages.model.modern.words import ABOUT, FIRST, SIZE_NAMES
 from pages.ui import controls, links, page
 from pages.ui.components.figure import Event
@@ -82,3 +83,4 @@ with panel() as p:
         "GQA: it exists to make the KV cache smaller. It also saves the parameters of W_K and W_V, and its query heads "
         "have to share their keys and values for it.",
     )
+one_head()

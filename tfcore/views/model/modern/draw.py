@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.charts import kit, theme
-from tfcore.charts.tokens import label_room
+from tfcore.charts.tokens import label_room, token_heatmap
 from tfcore.measures.quantities import round_count
-from tfcore.views.model.modern.measure import Speed, Trained, Version
+from tfcore.views.model.modern.measure import Speed, SwitchedHead, Trained, Version
 
 GAP = 0.045  # between two panels, as a share of the width
+MOST_KEYS = 16  # written under a map, two of which stand side by side
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,3 +155,13 @@ def effects_figure(names: Sequence[str], panels: Sequence[QuantityPanel], chosen
         ),
     )
     return theme.build(data, layout)
+
+
+def head_figure(result: SwitchedHead, which: int, labels: Sequence[str], height: int) -> go.Figure:
+    """The weights of a head as it is (0), or with the switch (1); a learned sink is one more column."""
+    weights, blocked, keys = result.weights[which], ~result.allowed, list(labels)
+    if (sunk := result.sunk[which]).max() > 1e-4:
+        weights = np.column_stack((weights, sunk))
+        blocked = np.column_stack((blocked, np.zeros(len(sunk), bool)))
+        keys.append("sink")
+    return token_heatmap(weights, labels, keys, blocked=blocked, most_keys=MOST_KEYS, height=height)

@@ -2,16 +2,21 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float
+from numpy import ndarray
 
+from tfcore.attention import attention_scores, attention_weights, softcapped
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import generate
 from tfcore.generation.sampling import Sampling
 from tfcore.loading.checkpoints import blank
+from tfcore.measures.head_vectors import HeadVectors, head_vectors
 from tfcore.measures.kv_bytes import cache_shape
 from tfcore.measures.parameter_count import parameters
 from tfcore.measures.precision import stored_bytes
@@ -25,6 +30,8 @@ READ = 128  # tokens read at once
 WRITTEN = 16  # tokens written one by one
 ROUNDS = 7  # measurements of each
 ALIGNED = 16  # numbers: a matrix begins at a multiple of 64 bytes
+
+Switch = Literal["cap", "sink", "norm"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,3 +199,65 @@ def timed(seed: int) -> list[Speed]:
 def trained() -> Trained | None:
     """The models of the ladder that ships; None where it does not."""
     return read_trained(ladder.read_table(ladder.SHIPPED / "modernisation.csv"))
+
+
+# ---- one head ----
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchedHead:
+    """One head on a text, as its model has it (first) and with a switch that its model lacks (second).
+
+    Args:
+        allowed: the pairs that the mask of its layer allows.
+        scores: q . k, before biases of positions.
+        weights: of the keys; with a sink, rows sum to less than 1.
+        factor: of the cosine of query and key, which makes the scores of normalised ones.
+    """
+
+    allowed: Bool[ndarray, "query key"]
+    scores: Float[ndarray, "2 query key"]
+    weights: Float[ndarray, "2 query key"]
+    factor: float
+
+    @property
+    def sunk(self) -> Float[ndarray, "2 query"]:
+        """The part of each query's weight that a learned sink has."""
+        return 1 - self.weights.sum(-1)
+
+
+@torch.no_grad()
+def switched_head(
+    model: Transformer, ids: Sequence[int], layer: int, head: int, switch: Switch, amount: float
+) -> SwitchedHead:
+    """One head of a trained model on a text, computed twice from the same queries and keys.
+
+    Args:
+        switch: "cap" bends scores to amount * tanh(score / amount) (arXiv:2408.00118, section 2); "sink" gives the head
+            a score of amount that takes part in every softmax and belongs to no token (arXiv:2508.10925, section 2.2);
+            "norm" divides each query and key by its root mean square (arXiv:2503.19786, section 2, there with a learned
+            gain), after the rotation, which keeps their lengths.
+    """
+    vectors, factor = head_vectors(model, ids, layer, head), model.config.scale_of(layer)
+    context = model.stack.attention_context(len(ids), layer)
+    mask = torch.ones(len(ids), len(ids), dtype=torch.bool)
+    if context.explicit_mask is not None:
+        mask = context.explicit_mask.cpu()
+    bias = torch.zeros(()) if context.bias is None else context.bias[head].float().cpu()
+    if switch == "norm":
+        other = replace(vectors, q=factor * _unit(vectors.q / factor), k=_unit(vectors.k))
+    else:
+        of = {"cap": ("softcap", amount), "sink": ("sink", torch.tensor(float(amount)))}
+        other = replace(vectors, **dict([of[switch]]))
+    scores = torch.stack([_products(one) for one in (vectors, other)])
+    weights = [attention_weights(one + bias, mask, had.sink) for one, had in zip(scores, (vectors, other), strict=True)]
+    return SwitchedHead(mask.numpy(), scores.numpy(), torch.stack(weights).numpy(), float(factor * vectors.q.shape[-1]))
+
+
+def _unit(x: Float[torch.Tensor, "seq d_head"]) -> Float[torch.Tensor, "seq d_head"]:
+    """RMSNorm without a gain."""
+    return F.rms_norm(x, x.shape[-1:], eps=1e-6)
+
+
+def _products(vectors: HeadVectors) -> Float[torch.Tensor, "query key"]:
+    return softcapped(attention_scores(vectors.q, vectors.k, 1.0), vectors.softcap)

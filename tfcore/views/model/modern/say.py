@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from tfcore.measures.token_text import visible
 from tfcore.views.finding import Finding, Statement, state
-from tfcore.views.model.modern.measure import READ, ROUNDS, SPEED, Trained, Version, loss_effects
+from tfcore.views.model.modern.measure import READ, ROUNDS, SPEED, Switch, SwitchedHead, Trained, Version, loss_effects
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,4 +134,54 @@ def trained_models(trained: Trained) -> Statement:
         layers=trained.layers,
         tokens=trained.tokens / 1e6,
         seeds=min(map(len, trained.losses.values())),
+    )
+
+
+# ---- one head ----
+
+SWITCHED: dict[Switch, str] = {
+    "cap": "Scores from {low:.1f} to {high:.1f} become {new_low:.1f} to {new_high:.1f}: a cap of {amount:g} lets none "
+    "beyond it.",
+    "sink": "A sink of score {amount:g} takes {sunk:.0%} of a query's weight in the mean, most of '{most}' "
+    "({largest:.0%}), least of '{least}' ({smallest:.0%}).",
+    "norm": "Scores from {low:.1f} to {high:.1f} become {new_low:.1f} to {new_high:.1f}: {factor:.3g} times the cosine "
+    "of query and key.",
+}
+
+
+def peaks(result: SwitchedHead, which: int) -> float:
+    """The largest weight of a query, in the mean: of the head as it is (0), or with the switch (1)."""
+    return float(result.weights[which].max(-1).mean())
+
+
+def head_as_it_is(result: SwitchedHead) -> Statement:
+    """The largest weight of a query, in the mean, and the weight on the first token."""
+    return state(
+        "as it is",
+        "As the model has it: the largest weight of a query is {peak:.2f} in the mean, the first token's {first:.2f}.",
+        peak=peaks(result, 0),
+        first=float(result.weights[0, :, 0].mean()),
+    )
+
+
+def head_switched(result: SwitchedHead, switch: Switch, amount: float, tokens: Sequence[str]) -> Statement:
+    """The change of a head's scores and weights by a switch."""
+    before, after = (scores[result.allowed] for scores in result.scores)
+    sunk = result.sunk[1]
+    return state(
+        "switched",
+        SWITCHED[switch] + " The largest weight of a query, in the mean: {peak:.2f}, it was {was:.2f}.",
+        low=float(before.min()),
+        high=float(before.max()),
+        new_low=float(after.min()),
+        new_high=float(after.max()),
+        amount=amount,
+        factor=result.factor,
+        sunk=float(sunk.mean()),
+        most=visible(tokens[int(sunk.argmax())]),
+        largest=float(sunk.max()),
+        least=visible(tokens[int(sunk.argmin())]),
+        smallest=float(sunk.min()),
+        peak=peaks(result, 1),
+        was=peaks(result, 0),
     )
