@@ -14,7 +14,7 @@ def check_inputs(
     decoder_ids: Int[Tensor, "batch dec_seq"] | None = None,
     padding_mask: Bool[Tensor, "batch seq"] | None = None,
     segment_ids: Int[Tensor, "batch seq"] | None = None,
-    mask: Bool[Tensor, "query key"] | None = None,
+    mask: Bool[Tensor, "*layer query key"] | None = None,
     cache: KVCache | None = None,
 ) -> None:
     """Refuse ids outside the vocabulary or too many, and options that do not go together; arguments as of
@@ -40,7 +40,7 @@ def check_inputs(
         _check_segments(segment_ids, ids, config)
     if cache is not None:
         _check_cache(cache, ids if decoder_ids is None else decoder_ids, config, padding_mask, mask)
-    _check_masks(ids, padding_mask, mask, both)
+    _check_masks(ids, padding_mask, mask, config)
 
 
 def _check_ids(name: str, ids: Int[Tensor, "batch seq"], config: ModelConfig, start: int) -> None:
@@ -85,7 +85,7 @@ def _check_cache(
     ids: Int[Tensor, "batch new"],
     config: ModelConfig,
     padding_mask: Bool[Tensor, "batch seq"] | None,
-    mask: Bool[Tensor, "query key"] | None,
+    mask: Bool[Tensor, "*layer query key"] | None,
 ) -> None:
     if config.architecture == "encoder":
         raise ValueError("an encoder sees all tokens at once, a cache is of no use to it; leave it out")
@@ -107,9 +107,10 @@ def _check_cache(
 def _check_masks(
     ids: Int[Tensor, "batch seq"],
     padding_mask: Bool[Tensor, "batch seq"] | None,
-    mask: Bool[Tensor, "query key"] | None,
-    both: bool,
+    mask: Bool[Tensor, "*layer query key"] | None,
+    config: ModelConfig,
 ) -> None:
+    n, both = ids.shape[1], config.architecture == "encoder-decoder"
     for name, given in (("padding_mask", padding_mask), ("mask", mask)):
         if given is not None and given.dtype != torch.bool:
             raise ValueError(f"{name} is {given.dtype}, it must be bool: True where there is something to see")
@@ -121,7 +122,10 @@ def _check_masks(
         return
     if both:
         raise ValueError("mask goes with a model of one stack; leave it out for an encoder-decoder")
-    if mask.shape != (ids.shape[1], ids.shape[1]):
-        raise ValueError(f"mask {tuple(mask.shape)} must be (query, key) = ({ids.shape[1]}, {ids.shape[1]})")
+    if mask.shape not in ((n, n), (config.n_layers, n, n)):
+        raise ValueError(
+            f"mask {tuple(mask.shape)} must be (query, key) = ({n}, {n}), or one of these for each of "
+            f"{config.n_layers} layers"
+        )
     if not bool(mask.any(dim=-1).all()):
         raise ValueError("a row of the mask is empty: each token must see at least one, for example itself")

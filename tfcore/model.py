@@ -103,7 +103,7 @@ class Transformer(nn.Module):
         decoder_ids: Int[Tensor, "batch dec_seq"] | None = None,
         padding_mask: Bool[Tensor, "batch seq"] | None = None,
         segment_ids: Int[Tensor, "batch seq"] | None = None,
-        mask: Bool[Tensor, "query key"] | None = None,
+        mask: Bool[Tensor, "*layer query key"] | None = None,
         capture: Capture = (),
         edits: Iterable[Edit] = (),
         cache: KVCache | None = None,
@@ -116,7 +116,8 @@ class Transformer(nn.Module):
             decoder_ids: the decoder's.
             padding_mask: True at real tokens of `ids`; padding is seen by no other token.
             segment_ids: which segment each token is of; None means 0.
-            mask: replaces the causal (or window) mask of a model of one stack: True where a query may see a key.
+            mask: replaces the causal (or window) mask of a model of one stack: True where a query may see a key; one
+                for all layers, or for each its own.
             capture: names or patterns of activations to return, such as "blocks.*.attn.pattern".
             edits: changes to activations, for this pass only.
             cache: keys and values of the tokens before `ids` (`decoder_ids`); the new ones are added to it. In an
@@ -145,7 +146,7 @@ class Transformer(nn.Module):
         names: Capture,
         *,
         padding_mask: Bool[Tensor, "batch seq"] | None = None,
-        mask: Bool[Tensor, "query key"] | None = None,
+        mask: Bool[Tensor, "*layer query key"] | None = None,
         edits: Iterable[Edit] = (),
     ) -> dict[str, Tensor]:
         """Compute some activations of a model of one stack and nothing else: no block above the last of them runs, and

@@ -57,7 +57,7 @@ class Stack(nn.Module):
         recorder: ActivationRecorder,
         *,
         padding_mask: Bool[Tensor, "batch seq"] | None = None,
-        mask: Bool[Tensor, "query key"] | None = None,
+        mask: Bool[Tensor, "*layer query key"] | None = None,
         cache: KVCache | None = None,
         memory: Float[Tensor, "batch key d_model"] | None = None,
         memory_mask: Bool[Tensor, "batch key"] | None = None,
@@ -69,7 +69,7 @@ class Stack(nn.Module):
         Args:
             x: token (and segment) embeddings; positions are added here.
             padding_mask: True at real tokens.
-            mask: replaces the stack's own: True where a query may see a key.
+            mask: replaces the stack's own: True where a query may see a key; one for all layers, or for each its own.
             memory, memory_mask: the encoder's output, and its real tokens.
             first: the block to begin with; x is then the residual stream before it, positions included.
             until: the block to stop before; the residual stream before it is returned.
@@ -78,12 +78,17 @@ class Stack(nn.Module):
         start = cache.length if cache is not None else 0
         if first is None:
             x = self.dropout(self._with_positions(x, start, recorder))
-        contexts = {i: self._context(n, start, x.device, i, padding_mask, mask, cache) for i in set(self.alike)}
+        own = mask if mask is not None and mask.dim() == 3 else None
+        alike = self.alike if own is None else range(len(self.blocks))
+        contexts = {
+            i: self._context(n, start, x.device, i, padding_mask, mask if own is None else own[i], cache)
+            for i in set(alike)
+        }
         cross_context = self._cross_context(n, x.device, memory_mask) if self.cross else None
         for i, block in list(enumerate(self.blocks))[first or 0 : until]:
             x = block(
                 x,
-                contexts[self.alike[i]],
+                contexts[alike[i]],
                 recorder.under(f"blocks.{i}."),
                 cache=cache,
                 padding_mask=padding_mask,

@@ -39,6 +39,7 @@ def configs():
         dilation=small,
         block=small,
         stride=small,
+        every=small,
     )
 
 
@@ -58,6 +59,7 @@ def rule_of(c: MaskConfig, n: int):
         "padding": lambda q, k: (not is_padding(k) or q == k) and (k <= q or not c.and_causal),
         "window": lambda q, k: k in range(q - c.window + 1, q + 1),
         "window_global": lambda q, k: k in range(q - c.window + 1, q + 1) or (k <= q and k < c.n_global),
+        "alternating": lambda q, k: k <= q and (c.every == 1 or k > q - c.window or k < c.n_global),  # the first layer
         "dilated": lambda q, k: k in [q - i * c.dilation for i in range(c.window)],
         "blocks": lambda q, k: (q // c.block == k // c.block and k <= q) or k // c.block in seen_blocks(q // c.block),
     }[c.kind]

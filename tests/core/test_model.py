@@ -110,7 +110,10 @@ REFUSED = {
     "33 tokens are more than max_seq_len=32; give fewer": (ids(1, 33), {}),
     "ids from 0 to 61 do not fit a vocabulary of 61": (torch.tensor([[0, 61]]), {}),
     "ids from -1 to 3 do not fit a vocabulary of 61": (torch.tensor([[3, -1]]), {}),
-    "mask (12, 12) must be (query, key) = (13, 13)": (ids(), {"mask": torch.ones(12, 12, dtype=torch.bool)}),
+    "mask (12, 12) must be (query, key) = (13, 13), or one of these for each of 2 layers": (
+        ids(),
+        {"mask": torch.ones(12, 12, dtype=torch.bool)},
+    ),
     "a row of the mask is empty: each token must see at least one, for example itself": (
         ids(),
         {"mask": torch.ones(13, 13, dtype=torch.bool).tril(-1)},

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.measures.mask_patterns import MaskConfig, build
+from tfcore.measures.mask_patterns import MaskConfig, of_layers
 from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
 
@@ -47,7 +47,7 @@ class Leak:
 @torch.no_grad()
 def masked_outputs(model: Transformer, ids: Sequence[int], config: MaskConfig) -> Float[Tensor, "seq output"]:
     """All logits of a model under a mask; of a model without a head, all hidden states."""
-    output = model(one_text(model, ids), mask=build(config, len(ids)))
+    output = model(one_text(model, ids), mask=of_layers(config, len(ids), model.config.n_layers))
     (outputs,) = output.logits if hasattr(output, "logits") else output.hidden
     return outputs.float().cpu()
 

@@ -25,7 +25,7 @@ class MaskCost:
         return self.pairs / self.n**2
 
 
-def mask_cost(config: MaskConfig, n: int) -> MaskCost:
-    """Count the pairs of a mask for n tokens."""
-    mask = build(config, n)
+def mask_cost(config: MaskConfig, n: int, layer: int = 0) -> MaskCost:
+    """Count the pairs of a mask for n tokens, in a layer."""
+    mask = build(config, n, layer)
     return MaskCost(n, int(mask.sum()), int(mask.triu(1).sum()))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import torch
+from jaxtyping import Bool
 from torch import Tensor
 
 from tfcore.masks import Mask, at_least, bidirectional, causal, padding, places, sliding_window
@@ -47,7 +48,9 @@ def block_sparse(n: int, block: int, stride: int) -> Mask:
     return ((own == other) & (key <= query)) | ((other < own) & (other % stride == own % stride))
 
 
-Kind = Literal["causal", "bidirectional", "prefix", "padding", "window", "window_global", "dilated", "blocks"]
+Kind = Literal[
+    "causal", "bidirectional", "prefix", "padding", "window", "window_global", "dilated", "blocks", "alternating"
+]
 FUNCTIONS: dict[Kind, Callable[..., Tensor]] = {
     "causal": causal,
     "bidirectional": bidirectional,
@@ -57,6 +60,7 @@ FUNCTIONS: dict[Kind, Callable[..., Tensor]] = {
     "window_global": window_and_global,
     "dilated": dilated,
     "blocks": block_sparse,
+    "alternating": window_and_global,
 }
 
 
@@ -69,10 +73,12 @@ class MaskConfig:
         prefix: tokens that see each other both ways ("prefix").
         padded, padded_first: how many tokens are padding, and whether they are the first or the last ("padding").
         and_causal: also causal, as in a decoder's batch ("padding").
-        window: tokens each one sees, itself included ("window", "window_global", "dilated").
-        n_global: first tokens that everyone after them sees ("window_global").
+        window: tokens each one sees, itself included ("window", "window_global", "dilated", "alternating").
+        n_global: first tokens that everyone after them sees ("window_global", "alternating").
         dilation: distance between tokens seen ("dilated").
         block, stride: tokens in a block, and which earlier blocks are seen: every stride-th ("blocks").
+        every: one layer of so many, the last of them, has no window ("alternating"; 2 in Gemma 2, arXiv:2408.00118,
+            section 2, and 6 in Gemma 3, arXiv:2503.19786, section 2).
 
     Raises:
         ValueError: an unknown kind or a parameter that is too small.
@@ -88,16 +94,27 @@ class MaskConfig:
     dilation: int = 3
     block: int = 8
     stride: int = 2
+    every: int = 2
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
             raise ValueError(f"kind={self.kind!r} is not one of {', '.join(get_args(Kind))}")
         at_least(0, prefix=self.prefix, padded=self.padded, n_global=self.n_global)
         at_least(1, window=self.window, dilation=self.dilation, block=self.block, stride=self.stride)
+        at_least(1, every=self.every)
+
+    def is_whole(self, layer: int) -> bool:
+        """Whether an "alternating" mask leaves a layer without a window."""
+        return layer % self.every == self.every - 1
 
 
-def build(config: MaskConfig, n: int) -> Mask:
-    """The mask of a config for n tokens: True where the query may see the key."""
+def of_layers(config: MaskConfig, n: int, n_layers: int) -> Bool[Tensor, "layer query key"]:
+    """The masks of a model's layers for n tokens: alike, but for alternating ones."""
+    return torch.stack([build(config, n, layer) for layer in range(n_layers)])
+
+
+def build(config: MaskConfig, n: int, layer: int = 0) -> Mask:
+    """The mask of a config for n tokens, in a layer: True where the query may see the key."""
     match config.kind:
         case "causal":
             return causal(n)
@@ -118,3 +135,7 @@ def build(config: MaskConfig, n: int) -> Mask:
             return dilated(n, config.window, config.dilation)
         case "blocks":
             return block_sparse(n, config.block, config.stride)
+        case "alternating" if config.is_whole(layer):
+            return causal(n)
+        case "alternating":
+            return window_and_global(n, config.window, config.n_global)

@@ -10,8 +10,8 @@ FACTS = Facts(
     question="Which tokens may attend to which?",
     claim="The attention mask removes pairs of query and key before the softmax. It makes attention causal, "
     "bidirectional or sparse, and keeps later tokens from leaking into the prediction of earlier ones.",
-    answers="Which tokens may attend to which? Eight attention masks, and what leaks when the mask is missing.",
-    shows="eight masks on the pasted text, any model and any head, scores and weights before and after, and a leak "
+    answers="Which tokens may attend to which? Nine attention masks, and what leaks when the mask is missing.",
+    shows="nine masks on the pasted text, any model and any head, scores and weights before and after, and a leak "
     "test with the largest difference as a number; a model trained without a mask, live, in which the label leaks",
     terms={
         "attention mask": "",

@@ -1,5 +1,6 @@
 """Choose who may look at whom, and see what that does to the attention of a trained model, and what leaks."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import streamlit as st
@@ -43,7 +44,13 @@ MASKS: dict[Kind, tuple[str, list[str]]] = {
         "Its own block, and earlier blocks at a stride (after Sparse Transformers, arXiv:1904.10509).",
         ["block", "stride"],
     ),
+    "alternating": (
+        "Windows, and one layer of so many that sees all: Gemma 2 (1 of 2), Gemma 3 (1 of 6), gpt-oss. The first "
+        "tokens stay in sight, as sinks (StreamingLLM, arXiv:2309.17453).",
+        ["window", "every", "n_global"],
+    ),
 }
+IN_SIGHT = 2  # sliders of a mask; the others stand in More settings
 # parameter: (label, lowest, highest, default)
 SLIDERS = {
     "prefix": ("Prefix (tokens)", 0, views.TOKENS, 12),
@@ -53,6 +60,7 @@ SLIDERS = {
     "dilation": ("Dilation (distance between tokens)", 1, 8, 3),
     "block": ("Block size (tokens)", 1, 16, 6),
     "stride": ("Stride: one of so many earlier blocks", 1, 8, 2),
+    "every": ("One of so many layers sees all", 1, 8, 2),
 }
 TRY: dict[str, dict[str, Any]] = {
     "a decoder": {"kind": "causal"},
@@ -60,6 +68,7 @@ TRY: dict[str, dict[str, Any]] = {
     "a prefix-LM": {"kind": "prefix", "prefix": 20, "position": 15},
     "a short window": {"kind": "window", "window": 3},
     "an attention sink and a window": {"kind": "window_global", "window": 4, "n_global": 1},
+    "alternating windows": {"kind": "alternating", "window": 4, "every": 2, "n_global": 1, "layer": 2},
     "padding": {"kind": "padding", "padded": 10, "and_causal": True},
 }
 
@@ -71,7 +80,8 @@ def choose_mask(more: Any) -> MaskConfig:
     values: dict[str, Any] = {}
     for key in MASKS[kind][1]:
         label, low, high, default = SLIDERS[key]
-        values[key] = controls.slider(label, key, low, high, default)
+        with more if len(values) == IN_SIGHT else nullcontext():
+            values[key] = controls.slider(label, key, low, high, default)
     if kind == "padding":
         with more:
             values["padded_first"] = controls.toggle("Padding comes first", "padded_first")
@@ -114,7 +124,7 @@ with panel((2, 3)) as p:
         )
         fragments.stop()
     with p.picture:
-        p.show(views.allowed(model_name, pasted, mask))
+        p.show(views.allowed(model_name, pasted, mask, layer))
     given = model_name, pasted, mask, layer, head
     used = views.masked_weights(*given)
     maps = {"Scores": (views.scores(*given), views.masked_scores(*given)), "Weights": (views.weights(*given), used)}

@@ -6,8 +6,11 @@ import torch
 
 from tests import small
 from tests.nightly import nightly
+from tfcore.device import device
 from tfcore.measures.mask_cost import MaskCost, mask_cost
-from tfcore.measures.mask_patterns import FUNCTIONS, MaskConfig, build
+from tfcore.measures.mask_patterns import FUNCTIONS, MaskConfig, build, of_layers
+from tfcore.model import Transformer
+from tfcore.part_configs import LayerConfig
 from tfcore.training.pitfalls import PitfallConfig, PitfallEvaluation
 from tfcore.views.foundations import masks as views
 from tfcore.views.foundations.masks.measure import masked_attention
@@ -35,15 +38,34 @@ def text(n=N):
 def test_before_and_after_belong_together(kind, positions):
     model, config = small.model(positions=positions), MaskConfig(kind=kind, window=3)
     result = masked_attention(model, text(), config)
-    allowed = build(config, N).numpy()
-    assert np.array_equal(result.allowed, allowed)
+    allowed = of_layers(config, N, 2)[:, None].numpy()
+    assert np.array_equal(result.allowed, allowed[:, 0])
     assert result.scores.shape == result.unmasked.shape == result.masked.shape == (2, 6, N, N)
     exp = np.exp(result.scores - result.scores.max(-1, keepdims=True))
     np.testing.assert_allclose(result.unmasked, exp / exp.sum(-1, keepdims=True), atol=1e-6)
     exp = exp * allowed
     np.testing.assert_allclose(result.masked, exp / exp.sum(-1, keepdims=True), atol=1e-5)
-    assert (result.masked[..., ~allowed] == 0).all()
+    assert (result.masked * ~allowed == 0).all()
     np.testing.assert_allclose(result.blocked_share, (result.unmasked * ~allowed).sum(-1).mean(-1), atol=1e-6)
+
+
+def test_alternating_windows_are_those_of_a_model_that_has_them():
+    """Gemma 3's, one layer of three without a window; a sink's column is what its model has not."""
+    model, mask = small.model(n_layers=4), MaskConfig(kind="alternating", window=3, n_global=0, every=3)
+    windows = [LayerConfig(window=None if layer == 2 else 3) for layer in range(4)]
+    theirs = Transformer(model.config.changed(layers=tuple(windows))).eval().requires_grad_(False).to(device())
+    theirs.load_state_dict(model.state_dict())
+    ids = torch.tensor([text()], device=device())
+    found = masked_attention(model, text(), mask)
+    for layer in range(4):
+        pattern = theirs(ids, capture="*pattern").activations[f"blocks.{layer}.attn.pattern"][0]
+        np.testing.assert_allclose(found.masked[layer], pattern.cpu(), atol=1e-6)
+    sunk = build(MaskConfig(kind="alternating", window=3, every=3), N, 0).numpy()
+    assert sunk[:, 0].all(), "the first token stays in sight"
+    assert sunk.sum() == found.allowed[0].sum() + N - 3
+    whole, near = (views.allowed("stories", TEXT, mask, layer).caption for layer in (2, 3))
+    assert whole.startswith("alternating windows, layer 2 (all earlier tokens): ")
+    assert near.startswith("alternating windows, layer 3 (a window): ")
 
 
 def test_a_single_token_works():
@@ -83,7 +105,7 @@ def test_with_learned_sinks_weights_grow_with_the_part_of_the_sink():
     every = build(MaskConfig(kind="bidirectional"), 5)
     recorded = model(torch.tensor([[3, 1, 4, 1, 5]]), capture="*pattern", mask=every).activations
     np.testing.assert_allclose(found.unmasked[0], recorded["blocks.0.attn.pattern"][0].cpu(), atol=1e-5)
-    said = grown_weights(found.unmasked[0, 2], found.masked[0, 2], found.allowed)
+    said = grown_weights(found.unmasked[0, 2], found.masked[0, 2], found.allowed[0])
     growth = np.median((found.masked[0, 2] / found.unmasked[0, 2]).max(-1))
     assert str(said) == (
         "blocked ones are exactly 0, and the rest of a row grows, with the part of the learned sink, to a sum of 1: "

@@ -33,6 +33,7 @@ from tfcore.views.foundations.masks.say import (
     blocked_weight,
     grown_weights,
     largest_score,
+    mask_of_layer,
     twin_losses,
 )
 from tfcore.views.kept import kept
@@ -67,15 +68,17 @@ cost_of = kept(mask_cost, entries=128)
 
 
 @view
-def allowed(model: Source, text: str, mask: MaskConfig) -> View:
+def allowed(model: Source, text: str, mask: MaskConfig, layer: int = 0) -> View:
     """Which pairs of query and key a mask allows, on the first tokens of a text.
 
     Args:
         model: whose tokenizer cuts the text.
+        layer: of an alternating mask, which others do not depend on.
     """
     tokens = tokens_of(model, text).tokens
-    pairs = build(mask, len(tokens)).numpy()
-    counted = AllowedPairs(NAMES[mask.kind], cost_of(mask, len(tokens)), cost_of(mask, LONG))
+    pairs = build(mask, len(tokens), layer).numpy()
+    name = mask_of_layer(mask, layer)
+    counted = AllowedPairs(name, cost_of(mask, len(tokens), layer), cost_of(mask, LONG, layer))
     return View(
         key="mask",
         title="The mask",
@@ -126,13 +129,13 @@ def _map(
     finding: Finding
     if what == "Scores":
         draw, values = masked_scores_figure, attended.scores
-        allowed = attended.allowed
+        allowed = attended.allowed[layer]
         finding = blocked_scores(allowed) if masked else largest_score(values[place], allowed, tokens)
     else:
         draw, values = masked_weights_figure, attended.masked if masked else attended.unmasked
         share = float(attended.blocked_share[place])
         unmasked = attended.unmasked[place]
-        grown = grown_weights(unmasked, attended.masked[place], attended.allowed)
+        grown = grown_weights(unmasked, attended.masked[place], attended.allowed[layer])
         finding = grown if masked else blocked_weight(share, NAMES[mask.kind])
     shown, title = values[place].copy(), f"{what} {when}"
     return View(

@@ -27,7 +27,7 @@ def masked_scores_figure(
     return token_heatmap(
         scores,
         labels,
-        blocked=~result.allowed if masked else None,
+        blocked=~result.allowed[layer] if masked else None,
         scale="@signed",
         zmin=-limit,
         zmax=limit,
@@ -43,7 +43,7 @@ def masked_weights_figure(
     """Attention weights of one head, had this layer no mask, or with it."""
     if not masked:
         return token_heatmap(result.unmasked[layer, head], labels, height=height)
-    return token_heatmap(result.masked[layer, head], labels, blocked=~result.allowed, height=height)
+    return token_heatmap(result.masked[layer, head], labels, blocked=~result.allowed[layer], height=height)
 
 
 def leak_figure(masked: Leak, free: Leak, labels: Sequence[str], name: str, height: int) -> go.Figure:

@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from tfcore.attention import attention_weights
 from tfcore.measures.head_vectors import learned_sinks
-from tfcore.measures.mask_patterns import MaskConfig, build
+from tfcore.measures.mask_patterns import MaskConfig, of_layers
 from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
 
@@ -19,14 +19,14 @@ class MaskedAttention:
     """All heads of a model that ran under a mask.
 
     Args:
-        allowed: the mask.
+        allowed: the mask of each layer.
         scores: what the softmax of each layer gets before the mask is applied.
         unmasked: softmax of these scores as they are, had this layer alone no mask.
         masked: softmax after the mask, which the model used.
         blocked_share: the mean share of a query's `unmasked` weight that lies on keys it may not see.
     """
 
-    allowed: Bool[ndarray, "query key"]
+    allowed: Bool[ndarray, "layer query key"]
     scores: Float[ndarray, "layer head query key"]
     unmasked: Float[ndarray, "layer head query key"]
     masked: Float[ndarray, "layer head query key"]
@@ -39,7 +39,7 @@ def masked_attention(model: Transformer, ids: Sequence[int], config: MaskConfig)
 
     The mask acts in every layer, so the scores of a later layer depend on it too.
     """
-    mask = build(config, len(ids))
+    mask = of_layers(config, len(ids), model.config.n_layers)
     activations = model.activations(one_text(model, ids), ("blocks.*.attn.scores", "blocks.*.attn.pattern"), mask=mask)
     layers = range(model.config.n_layers)
     scores, masked = (
@@ -47,5 +47,5 @@ def masked_attention(model: Transformer, ids: Sequence[int], config: MaskConfig)
         for name in ("scores", "pattern")
     )  # (layer, head, query, key)
     unmasked = attention_weights(scores, sinks=learned_sinks(model, layers))
-    blocked = (unmasked * ~mask).sum(-1).mean(-1)
+    blocked = (unmasked * ~mask[:, None]).sum(-1).mean(-1)
     return MaskedAttention(mask.numpy(), scores.numpy(), unmasked.numpy(), masked.numpy(), blocked.numpy())

@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from tfcore.measures.heads.kinds import WHOLE
 from tfcore.measures.mask_cost import MaskCost
-from tfcore.measures.mask_patterns import Kind
+from tfcore.measures.mask_patterns import Kind, MaskConfig
 from tfcore.measures.token_text import visible
 from tfcore.training.pitfalls import PitfallEvaluation
 from tfcore.views.finding import Finding, Statement, state
@@ -24,7 +24,15 @@ NAMES: dict[Kind, str] = {
     "window_global": "window + global",
     "dilated": "dilated",
     "blocks": "block-sparse",
+    "alternating": "alternating windows",
 }
+
+
+def mask_of_layer(mask: MaskConfig, layer: int) -> str:
+    """The name of a mask, with what an alternating one is in a layer."""
+    if mask.kind != "alternating":
+        return NAMES[mask.kind]
+    return f"{NAMES[mask.kind]}, layer {layer} ({'all earlier tokens' if mask.is_whole(layer) else 'a window'})"
 
 
 @dataclass(frozen=True, slots=True)
