@@ -246,9 +246,10 @@ def switched_head(
     bias = torch.zeros(()) if context.bias is None else context.bias[head].float().cpu()
     if switch == "norm":
         other = replace(vectors, q=factor * _unit(vectors.q / factor), k=_unit(vectors.k))
+    elif switch == "cap":
+        other = replace(vectors, softcap=amount)
     else:
-        of = {"cap": ("softcap", amount), "sink": ("sink", torch.tensor(float(amount)))}
-        other = replace(vectors, **dict([of[switch]]))
+        other = replace(vectors, sink=torch.tensor(float(amount)))
     scores = torch.stack([_products(one) for one in (vectors, other)])
     weights = [attention_weights(one + bias, mask, had.sink) for one, had in zip(scores, (vectors, other), strict=True)]
     return SwitchedHead(mask.numpy(), scores.numpy(), torch.stack(weights).numpy(), float(factor * vectors.q.shape[-1]))
