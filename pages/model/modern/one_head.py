@@ -57,9 +57,11 @@ def one_head() -> None:
         with p.picture:
             st.markdown(ABOUT[switch])
             given = model, text, layer, head, switch, amount
-            for place, show in zip(st.columns(2, gap="medium"), (views.head_before, views.head_after), strict=True):
-                with place:
-                    p.show(show(*given))
+            left, right = st.columns(2, gap="medium")
+            with left:
+                p.show(views.head_before(*given))
+            with right:
+                p.show(views.head_after(*given))
         p.what_to_see(
             "Both maps are computed from the same queries and keys, those of the model on this text. It was trained "
             "without the switch, so the second map is what the switch does, not what a model trained with it would do: "

@@ -32,7 +32,7 @@ def test_each_version_has_its_own_numbers():
     found = [Version(name, config(), 1_000 * (i + 1), 10 * (i + 1)) for i, name in enumerate(NAMES)]
     speeds = [Speed(2, 0.05, 0.006), Speed(0, 0.03, 0.004), Speed(2, 0.01, 0.002)]
     size, cache, prefill, decode, loss = panels(
-        found, speeds, Trained({"a": [3, 2], "b": [2, 1], "c": [1, 0]}, 8, 2, 1)
+        found, speeds, Trained({"a": [3.0, 2.0], "b": [2.0, 1.0], "c": [1.0, 0.0]}, 8, 2, 1)
     )
     assert (size.values, size.labels) == ([1_000, 2_000, 3_000], ["1 k", "2 k", "3 k"])
     assert (cache.values, cache.labels) == ([20, 40, 60], ["20", "40", "60"])
