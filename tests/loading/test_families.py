@@ -205,7 +205,7 @@ REFUSED = {
     "answers of one score": (
         "bert",
         {"architectures": ["BertForQuestionAnswering"], "id2label": {"0": "stars"}},
-        "id2label has 1 classes; a head for answers in a text has two scores a token",
+        "id2label has 1 classes; a head for answers has two scores per token",
     ),
     "classes without a name": (
         "bert",

@@ -51,7 +51,7 @@ class ClassHeadNames:
         labels = _labels(s)
         meaning = "span" if kind == OF_SPANS else _meaning(s, len(labels), kind)
         if meaning == "span" and len(labels) != len(SPAN):
-            raise ValueError(f"id2label has {len(labels)} classes; a head for answers in a text has two scores a token")
+            raise ValueError(f"id2label has {len(labels)} classes; a head for answers has two scores per token")
         return ClassesConfig(
             labels=SPAN if meaning == "span" else labels,
             meaning=meaning,
