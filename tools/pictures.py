@@ -83,7 +83,8 @@ NO_PICTURE = ("lab", "balance", "pitfalls", "kv-cache", "modern", "your-model")
 # Pages that begin with the language model that is fetched, where it is there.
 BEGIN_REAL = ("", "flow", "generation", "in-context", "probing")
 REAL = "smollm2"
-ON_DESKTOPS = ("",)  # on phones what stands above it has another height where there are no real models
+# On phones what stands above it has another height where there are no real models; the line of words is cut there.
+ON_DESKTOPS = ("", "heads")
 SIZES: dict[str, ViewportSize] = {"wide": {"width": 1440, "height": 900}, "narrow": {"width": 390, "height": 844}}
 IN_SIGHT = 0.8  # of the window's height, at which a picture has to begin to be worth while
 # What can be a first picture -> what is there once it is drawn.
