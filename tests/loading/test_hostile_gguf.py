@@ -71,7 +71,7 @@ REFUSED = {
     "no architecture": (header(), "holds a model of the architecture 'None'"),
     "an unknown architecture": (
         header([("general.architecture", string("mamba"))]),
-        "of the architecture 'mamba'; llama, qwen2, .*, gpt2 can be read",
+        "of the architecture 'mamba'; llama, qwen2, .*, gpt2, .* can be read",
     ),
     "too many experts": (
         header([LLAMA, ("llama.expert_count", U32.pack(4) + U32.pack(5_000))]),

@@ -25,11 +25,14 @@ WITHOUT_EFFECT = {
     *("init_device", "embedding_fraction", "learned_pos_emb"),  # the last of which no code reads
     *("deterministic_flash_attn", "activation_dropout", "encoder_layerdrop", "decoder_layerdrop", "init_std"),
     "residual_dropout",
+    "qk_head_dim",  # the sum of two others, whatever it says
+    "num_nextn_predict_layers",  # which predict further tokens: transformers leaves them out, too
 }
 # Read where use_sliding_window is true, with longrope, and where scale_decoder_outputs, no_rope_layers or layer_types
 # say nothing.
 ONLY_WITH_OTHERS = {"sliding_window", "max_window_layers", "tie_word_embeddings"}
 ONLY_WITH_OTHERS |= {"no_rope_layer_interval", "sliding_window_pattern", "original_max_position_embeddings"}
+ONLY_WITH_OTHERS |= {"n_group", "topk_group"}  # of a choice of experts in groups
 
 
 @pytest.mark.parametrize("name", FAMILIES)

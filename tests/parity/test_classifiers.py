@@ -157,7 +157,7 @@ def test_the_scores_mean_what_the_file_says(tmp_path, settings, meaning):
         ("Sequence", {"problem_type": "ranking"}, "problem_type='ranking' is not supported"),
         ("Sequence", {"num_labels": 1, "problem_type": "single_label_classification"}, "one class, of which nothing"),
         ("Token", {"problem_type": "multi_label_classification"}, "supported: 'single_label_classification'"),
-        ("Question", {"num_labels": 3}, "id2label has 3 classes; a head for answers in a text has two scores"),
+        ("Question", {"num_labels": 3}, "id2label has 3 classes; a head for answers has two scores"),
     ],
 )
 def test_what_are_no_classes_is_refused(tmp_path, kind, settings, sentence):

@@ -234,7 +234,7 @@ def test_the_sizes_of_published_vocabularies_are_those_of_the_presets():
     sizes = sorted(build().vocab_size for build in presets.PRESETS.values())
     found = published_vocabularies()
     assert found.values == {"smallest": sizes[0], "largest": sizes[-1]}
-    assert str(found) == "Published models have vocabularies of 30,522 to 256,000 tokens."
+    assert str(found) == "Published models have vocabularies of 30,522 to 262,144 tokens."
 
 
 @pytest.mark.parametrize(("model", "words"), [("smollm2", "comes back exactly"), ("minilm", "[CLS] and [SEP]")])
