@@ -37,6 +37,9 @@ def draw() -> None:
     st.progress(0.5)
     with st.container(key="written text"):
         st.markdown("What a model wrote\n\n- a list")
+    st.markdown("| claim |\n|---|\n| a sum |")
+    with st.container(horizontal=True, key="in your text:container"):
+        st.caption("In your text:")
     with st.columns(2)[0], st.container(height=200, key="walk-box"):
         st.write("The end")
 

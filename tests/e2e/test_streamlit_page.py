@@ -19,10 +19,12 @@ RULES = re.findall(r"^ *([^/@{}\n ][^/{}\n]*?) \{", internals.STYLE.read_text("u
 
 
 def each(selector: str) -> list[str]:
-    """A selector, once for each of the alternatives that it has."""
+    """A selector, once for each of the alternatives that it has: of a list, or in its parentheses."""
     head, found, tail = selector.partition(":is(")
+    if not found:
+        return re.split(r", (?=\.stApp)", selector)
     names, _, rest = tail.partition(")")
-    return [f"{head}{name.strip()}{rest}" for name in names.split(",")] if found else [selector]
+    return [f"{head}{name.strip()}{rest}" for name in names.split(",")]
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +49,9 @@ def test_streamlits_page_has_the_element(elements, selector):
 
 
 def test_the_styles_are_read():
-    assert len(RULES) == 26
+    assert len(RULES) == 27
     assert each("a:is(.b, .c) d") == ["a.b d", "a.c d"]
+    assert each(".stApp a:not(b, c), .stApp d") == [".stApp a:not(b, c)", ".stApp d"]
 
 
 def test_streamlits_page_asks_for_nothing_that_the_app_refuses(elements):
