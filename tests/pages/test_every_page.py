@@ -300,6 +300,16 @@ def test_every_choice_shows_what_it_did_a_day_before(file, look, request):
     assert differ == []
 
 
+def ended(test: AppTest, file: str, work, clicked) -> tuple[AppTest, list[str]]:
+    """A page whose work has ended, and the lines that it shows."""
+    state = work(file)
+    if state == "begun":
+        wait_for_jobs()
+        test = run(test)
+        work(file)
+    return test, lines(test, clicked, live=state == "live", but=UNSTEADY.get(file, ()))
+
+
 @nightly
 @pytest.mark.parametrize(("file", "section"), SECTIONS)
 def test_of_a_model_in_16_bits_a_section_shows_what_it_shows_of_it_in_float32(
@@ -318,12 +328,7 @@ def test_of_a_model_in_16_bits_a_section_shows_what_it_shows_of_it_in_float32(
         test = opened(file, **address | {"model": f"./{name}", "of": f"./{name}"})
         if not any(name in line for line in lines(test, clicked)):
             pytest.skip("it shows no models but ours")
-        state = work(file)
-        if state == "begun":
-            wait_for_jobs()
-            test = run(test)
-            work(file)
-        said_now = lines(test, clicked, live=state == "live", but=UNSTEADY.get(file, ()))
+        _, said_now = ended(test, file, work, clicked)
         shown.append([line.replace(name, "model") for line in said_now if not any(words in line for words in OF_BYTES)])
     differ = differences(*shown)
     assert not differ, "\n".join(differ)
@@ -337,12 +342,7 @@ def test_a_section_and_its_examples_are_as_in_their_snapshot(file, section, exam
     key = FACTS[file].sections.key
 
     def shown(test: AppTest) -> tuple[AppTest, list[str]]:
-        state = work(file)
-        if state == "begun":
-            wait_for_jobs()
-            test = run(test)
-            work(file)
-        said_now = lines(test, clicked, live=state == "live", but=UNSTEADY.get(file, ()))
+        test, said_now = ended(test, file, work, clicked)
         return test, [line for line in said_now if not any(words in line for words in DECIDED)]
 
     test = opened(file, **BEGIN.get(file, {}), **({key: section} if section else {}))

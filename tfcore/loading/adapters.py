@@ -114,7 +114,7 @@ def _check_inside(place: Path, home: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What is added to one matrix of the base.
+    """An addition to one matrix of the base.
 
     Args:
         a, b: the names of its two matrices.
@@ -266,7 +266,7 @@ class AdaptedWeights:
         return {"architectures": [f"{trunk}{kind}"], "id2label": named, "problem_type": None}
 
     def _read_names(self) -> tuple[dict[str, Update], dict[str, str]]:
-        """What is added to which tensor of the base; and of tensors that come whole, the base's name -> their own."""
+        """The update of each tensor that is changed; and of those that come whole, the base's name -> their own."""
         updates: dict[str, Update] = {}
         whole: dict[str, str] = {}
         there = self._base.shapes

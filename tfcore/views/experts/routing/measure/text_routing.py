@@ -159,7 +159,7 @@ def _by_expert(indices: Int[Tensor, "layer seq choice"], values: Tensor, n_exper
 
 @dataclass(frozen=True, slots=True)
 class GroupChoice:
-    """What one token's choice of experts compares, in a layer whose experts stand in groups.
+    """The scores that one token's choice of experts compares, in a layer whose experts stand in groups.
 
     Args:
         compared: of each expert its probability and the bias that counts for the choice alone.
