@@ -132,6 +132,13 @@ FAMILIES = {
         SHAPE | {"vocab_size": 330, "max_position_embeddings": 50},
         lambda: with_a_mask(byte_level("<s> $A </s>", ("<s>", "</s>"))),
     ),
+    "deberta": (
+        hf.DebertaV2ForMaskedLM,
+        SHAPE
+        | {"vocab_size": 80, "relative_attention": True, "pos_att_type": "p2c|c2p", "position_biased_input": False}
+        | {"position_buckets": 8, "norm_rel_ebd": "layer_norm", "share_att_key": True},
+        lambda: with_a_mask(unigram()),
+    ),
     "modernbert": (
         hf.ModernBertForMaskedLM,
         SHAPE

@@ -66,6 +66,19 @@ WIRINGS: dict[str, dict[str, Any]] = {
     },
     "attention alone": {"d_ff": 0, "tie_embeddings": False, "logit_scale": 0.5},
 }
+DEBERTA = {  # of encoders alone
+    "architecture": "encoder",
+    "positions": "disentangled",
+    "relative_buckets": 12,
+    "relative_distance": 9,
+    "relative_normed": True,
+    "norm": "layernorm",
+    "norm_placement": "post",
+    "embed_norm": True,
+    "bias": True,
+    "activation": "gelu",
+    "head": "mlm",
+}
 ALL_PATTERNS = ("blocks.*.attn.pattern",)
 
 

@@ -68,6 +68,12 @@ def layers(draw, positions):
     )
 
 
+def places():
+    """Settings of disentangled positions."""
+    flags = dict.fromkeys(("linear", "shared", "normed"), st.booleans())
+    return st.fixed_dictionaries(flags | {"products": st.sampled_from(get_args(part_configs.Products))})
+
+
 @st.composite
 def feed_forwards(draw, d_ff):
     activation = draw(st.sampled_from(get_args(part_configs.Activation)))
@@ -87,7 +93,9 @@ def configs(draw):
     kv_heads, group = draw(st.integers(1, 3)), draw(st.integers(1, 3))
     n_heads, size, free_head = kv_heads * group, draw(st.integers(1, 3)) * 2, draw(st.booleans())
     architecture = draw(st.sampled_from(get_args(options.Architecture)))
-    positions = draw(st.sampled_from(get_args(part_configs.Positions)))
+    disentangled = architecture == "encoder" and group == 1
+    kinds = [one for one in get_args(part_configs.Positions) if one != "disentangled" or disentangled]
+    positions = draw(st.sampled_from(kinds))
     placement = draw(st.sampled_from(get_args(part_configs.NormPlacement)))
     encoder, both = architecture == "encoder", architecture == "encoder-decoder"
     latent = positions == "rope" and group == 1 and size > 2 and not both and draw(SOMETIMES)
@@ -118,7 +126,9 @@ def configs(draw):
             n_heads=n_heads,
             n_kv_heads=draw(st.sampled_from([kv_heads] if group > 1 else [None, kv_heads])),
             d_head=size if free_head else None,
-            qk_norm=None if latent else draw(st.sampled_from([None, None, "head", "width"])),
+            qk_norm=None
+            if latent or positions == "disentangled"
+            else draw(st.sampled_from([None, None, "head", "width"])),
             kv_latent=draw(st.integers(1, 9)) if latent else None,
             q_latent=draw(st.none() | st.integers(1, 9)) if latent else None,
             d_value=draw(st.none() | st.integers(1, 9)) if latent else None,
@@ -139,8 +149,9 @@ def configs(draw):
             halves=positions == "sinusoidal" and draw(st.booleans()),
             first=draw(st.integers(0, 3)) if positions == "sinusoidal" else 0,
             by_layer=positions == "relative" and draw(st.booleans()),
-            absolute=positions == "relative" and draw(st.booleans()),
-            buckets=draw(st.sampled_from([4, 7, 10, 32])),
+            absolute=positions in ("relative", "disentangled") and draw(st.booleans()),
+            buckets=draw(st.sampled_from([4, 10, 32] if positions == "disentangled" else [4, 7, 10, 32])),
+            **draw(places()) if positions == "disentangled" else {},
         ),
         norm=norm,
         parallel=(parallel := placement == "pre" and norm.first and not both and d_ff != 0 and draw(SOMETIMES)),

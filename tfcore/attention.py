@@ -6,7 +6,7 @@ from functools import cached_property
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from tfcore.config import ModelConfig
@@ -98,6 +98,8 @@ class AttentionContext:
         is_causal: queries and keys are the same tokens, and each sees itself and those before it.
         bias: added to the scores (ALiBi, relative positions), (head, query, key), or None.
         rotation: cos and sin of the RoPE angles of the new tokens, as positions.turned takes them, or None.
+        places: of disentangled positions: the vectors of relative positions, and which of them belongs to a query and a
+            key; or None.
         n_query, device: of the queries.
     """
 
@@ -107,6 +109,7 @@ class AttentionContext:
     rotation: tuple[Float[Tensor, "query rotated"], Float[Tensor, "query rotated"]] | None
     n_query: int
     device: torch.device
+    places: tuple[Float[Tensor, "bucket d_model"], Int[Tensor, "query key"]] | None = None
 
     @cached_property
     def explicit_mask(self) -> Bool[Tensor, "*batch query key"] | None:
@@ -227,12 +230,21 @@ class Attention(nn.Module):
         """Split a projection into heads, (batch, head, seq, d_head), and these into groups of `counts` heads."""
         return product.unflatten(-1, (-1, self.d_head)).transpose(1, 2).split(counts, dim=1)
 
+    def position_bias(
+        self,
+        q: Queries,
+        k: Keys,  # noqa: ARG002 - of attention in which positions meet tokens
+        context: AttentionContext,
+    ) -> Float[Tensor, "#batch head query key"] | None:
+        """What positions add to the scores, or None."""
+        return None if context.bias is None else context.bias.to(q.dtype)[None]
+
     def fused(self, q: Queries, k: Keys, v: Values, context: AttentionContext) -> Outputs:
         """Attention by torch's fused kernel, which keeps no (query, key) matrix."""
         mask = context.mask
-        if context.bias is not None:
+        bias = self.position_bias(q, k, context)  # with all four axes, or torch leaves its fast kernel
+        if bias is not None:
             mask = context.explicit_mask
-            bias = context.bias.to(q.dtype)[None]  # with all four axes, or torch leaves its fast kernel
             mask = bias if mask is None else bias.masked_fill(~mask, -math.inf)
         causal = mask is None and context.is_causal
         return F.scaled_dot_product_attention(
@@ -249,8 +261,9 @@ class Attention(nn.Module):
         if (group := self.n_heads // self.kv_heads) > 1:  # every group of query heads shares one key/value head
             k, v = k.repeat_interleave(group, dim=1), v.repeat_interleave(group, dim=1)
         scores = softcapped(attention_scores(q, k, self.scale), self.softcap)  # (batch, head, query, key)
-        if context.bias is not None:
-            scores = scores + context.bias.to(scores.dtype)
+        bias = self.position_bias(q, k, context)
+        if bias is not None:
+            scores = scores + bias
         alone = not (recorder.wants("scores") or scores.requires_grad) and scores.device.type == "cpu"
         scores = recorder("scores", scores)
         if alone and self.sinks is None:

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from tfcore.attention import Attention, AttentionContext
 from tfcore.config import ModelConfig
+from tfcore.disentangled_attention import DisentangledAttention
 from tfcore.experts import Experts
 from tfcore.feedforward import FeedForward
 from tfcore.inspection.capture import ActivationRecorder
@@ -54,8 +55,7 @@ class Block(nn.Module):
             return Norm(config) if config.norm.of_outputs else NoNorm()
 
         self.ln1: Norm = of_stream(config.norm.first or layer > 0)
-        kind = Attention if config.attention.kv_latent is None else LatentAttention
-        self.attn: Attention = kind(config, layer)
+        self.attn: Attention = _attention_of(config)(config, layer)
         self.ln1_post = after()
         if cross:
             self.ln_cross: Norm = of_stream()
@@ -124,3 +124,10 @@ class Block(nn.Module):
         y = recorder(name, getattr(self, f"{norm}_post")(y, recorder, f"{norm}_post"))
         x = x + self.dropout(y)
         return x if self.norm_first else normalise(x, recorder, norm)
+
+
+def _attention_of(config: ModelConfig) -> type[Attention]:
+    """The kind of attention within a stack."""
+    if config.positions.kind == "disentangled":
+        return DisentangledAttention
+    return Attention if config.attention.kv_latent is None else LatentAttention

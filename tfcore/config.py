@@ -63,6 +63,10 @@ SHORT = {
     "relative_distance": ("positions", "distance"),
     "relative_by_layer": ("positions", "by_layer"),
     "relative_absolute": ("positions", "absolute"),
+    "relative_linear": ("positions", "linear"),
+    "relative_products": ("positions", "products"),
+    "relative_shared": ("positions", "shared"),
+    "relative_normed": ("positions", "normed"),
     "norm": ("norm", "kind"),
     "norm_placement": ("norm", "placement"),
     "norm_eps": ("norm", "eps"),
@@ -274,7 +278,8 @@ class ModelConfig:
 
     def scale_of(self, layer: int) -> float:
         """Factor of the scores of a layer."""
-        scale = self.head_size**-0.5 if self.attention.scale is None else self.attention.scale
+        products = 1 + self.positions.has_c2p + self.positions.has_p2c
+        scale = (self.head_size * products) ** -0.5 if self.attention.scale is None else self.attention.scale
         return scale / (layer + 1) if self.attention.scale_by_layer else scale
 
     @property
@@ -444,6 +449,8 @@ def _check_heads(c: ModelConfig) -> None:
     n_heads = c.attention.n_heads
     if c.attention.kv_latent is not None:
         _check_latent(c)
+    if c.positions.kind == "disentangled":
+        _check_disentangled(c)
     if c.attention.d_head is None and c.d_model % n_heads:
         below = c.d_model // n_heads * n_heads
         nearest = " or ".join(str(d) for d in (below, below + n_heads) if d)
@@ -473,6 +480,14 @@ def _check_latent(c: ModelConfig) -> None:
             f"kv_latent rotates a part of each head, which all share: rotated={c.positions.rotated} must be a number "
             f"below d_head={c.head_size}"
         )
+
+
+def _check_disentangled(c: ModelConfig) -> None:
+    """Refuse what keys and queries of relative positions do not go with: they are of each head, and not normalised."""
+    if c.architecture != "encoder":
+        raise ValueError(f"positions='disentangled' goes with architecture='encoder', not {c.architecture!r}")
+    if (c.attention.kv_heads, c.attention.qk_norm) != (c.attention.n_heads, None):
+        raise ValueError("positions='disentangled' has keys for every head; leave n_kv_heads and qk_norm None")
 
 
 def _check_together(c: ModelConfig) -> None:

@@ -2,14 +2,15 @@
 otherwise than the others."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias
 
 from tfcore.checks import check_choice, check_flag, check_number, check_part, check_whole
 
 Part: TypeAlias = Literal["encoder", "decoder", "cross"]  # of a model: whose attention is meant
 
-Positions = Literal["sinusoidal", "learned", "rope", "alibi", "relative", "none"]
+Positions = Literal["sinusoidal", "learned", "rope", "alibi", "relative", "disentangled", "none"]
+Products = Literal["c2p", "p2c", "both"]
 Norm = Literal["layernorm", "rmsnorm"]
 NormPlacement = Literal["pre", "post", "sandwich", "after"]
 QKNorm = Literal["head", "width"]
@@ -22,11 +23,15 @@ ClassPlace = Literal["first", "last", "each"]
 ClassMeaning = Literal["one", "several", "number", "span"]
 ClassActivation = Literal["tanh", "relu", "gelu", "gelu_tanh", "silu"]
 
-_KIND_OF: dict[str, Positions] = {  # settings of positions of one kind alone
-    "halves": "sinusoidal",
-    "first": "sinusoidal",
-    "by_layer": "relative",
-    "absolute": "relative",
+_KIND_OF: dict[str, tuple[Positions, ...]] = {  # settings of positions of some kinds alone
+    "halves": ("sinusoidal",),
+    "first": ("sinusoidal",),
+    "by_layer": ("relative",),
+    "absolute": ("relative", "disentangled"),
+    "linear": ("disentangled",),
+    "shared": ("disentangled",),
+    "products": ("disentangled",),
+    "normed": ("disentangled",),
 }
 GATED: tuple[Activation, ...] = ("swiglu", "geglu", "geglu_tanh", "reglu")
 MOST_CLASSES = 10_000
@@ -40,7 +45,8 @@ class AttentionConfig:
         n_heads: query heads.
         n_kv_heads: key/value heads; None means n_heads (multi-head), 1 is multi-query, between is grouped-query.
         d_head: width of one head; None means d_model / n_heads.
-        scale: factor of the scores; None means 1 / sqrt(d_head).
+        scale: factor of the scores; None means 1 / sqrt(d_head), of disentangled positions 1 / sqrt(d_head * (1 + their
+            products)) (arXiv:2006.03654, eq. 4).
         scale_by_layer: divide the scores of layer i by i + 1 too, counting from 0.
         softcap: bends the scores s to softcap * tanh(s / softcap), which is never larger (arXiv:2408.00118, section
             2); None leaves them.
@@ -159,11 +165,19 @@ class PositionsConfig:
         scaling: slower RoPE for longer texts; None leaves it as it is.
         rotated: how many of the first features of a head RoPE rotates (arXiv:2204.06745, section 2.1); None means all.
         buckets, distance: of relative positions (arXiv:1910.10683, section 2.1): how many learned biases a head has,
-            and the distance from which on all share the last.
+            and the distance from which on all share the last; of disentangled ones (arXiv:2006.03654, section 3.1): how
+            many learned vectors the layers share, half of them for each direction.
         by_layer: of relative positions: each layer has biases of its own (umT5, arXiv:2304.09151, its published code);
             otherwise those of a stack share them.
-        absolute: of relative positions: a learned vector of each place is added to the embeddings, too (MPNet,
-            arXiv:2004.09297, its published code).
+        absolute: of relative and disentangled positions: a learned vector of each place is added to the embeddings, too
+            (MPNet, arXiv:2004.09297, its published code).
+        linear: of disentangled positions: each distance has its own vector, and those beyond the last share it
+            (arXiv:2006.03654, eq. 3); otherwise long ones share on a logarithmic scale (DeBERTa v2's published code).
+        products: of disentangled positions: what is added to a score: the product of the query and the key of its
+            relative position ("c2p", content to position), of the key and its query ("p2c"), or both (eq. 4).
+        shared: of disentangled positions: their keys and queries are made by W_K and W_Q; otherwise by matrices of
+            their own (`share_att_key` in the same place).
+        normed: of disentangled positions: the vectors are normalised (`norm_rel_ebd` in the same place).
 
     Raises:
         ValueError: naming the values that do not fit and what would.
@@ -179,19 +193,24 @@ class PositionsConfig:
     distance: int = 128
     by_layer: bool = False
     absolute: bool = False
+    linear: bool = False
+    products: Products = "both"
+    shared: bool = False
+    normed: bool = False
 
     def __post_init__(self) -> None:
-        check_choice(self, kind=Positions)
+        check_choice(self, kind=Positions, products=Products)
         check_number(self, base=(1.001, 1e9))
         check_whole(self, buckets=(4, 4_096), distance=(2, 1_048_576))
         check_part(self, scaling=RopeScaling)
         check_whole(self, first=(0, 1_000_000))
-        check_flag(self, "halves", "by_layer", "absolute")
-        for name, kind in _KIND_OF.items():
-            if (value := getattr(self, name)) and self.kind != kind:
-                nothing = type(value)()
+        check_flag(self, "halves", "by_layer", "absolute", "linear", "shared", "normed")
+        for one in fields(self):
+            kinds, value = _KIND_OF.get(one.name, (self.kind,)), getattr(self, one.name)
+            if self.kind not in kinds and value != one.default:
+                kind = " or ".join(map(repr, kinds))
                 raise ValueError(
-                    f"{name}={value} goes with positions of kind {kind!r}, not {self.kind!r}; leave it {nothing}"
+                    f"{one.name}={value} goes with positions of kind {kind}, not {self.kind!r}; leave it {one.default}"
                 )
         check_whole(self, optional=True, rotated=(2, 65_536))
         for name in ("scaling", "rotated"):
@@ -203,11 +222,28 @@ class PositionsConfig:
             raise ValueError(f"rotated={self.rotated} must be even, rope rotates pairs; nearest: {self.rotated + 1}")
         if self.kind == "relative" and self.distance <= self.buckets // 2:
             raise ValueError(f"distance={self.distance} must be above half of buckets={self.buckets}")
+        if self.kind == "disentangled" and self.buckets % 2:
+            raise ValueError(f"buckets={self.buckets} must be even, half are for each direction")
+        if self.kind == "disentangled" and not self.linear and self.distance <= self.buckets // 4 + 1:
+            raise ValueError(
+                f"distance={self.distance} must be at least {self.buckets // 4 + 2}: with buckets={self.buckets}, "
+                "shorter distances have a vector each"
+            )
 
     @property
     def learned(self) -> bool:
         """Whether there is a table of vectors, one for each place, that are added to the embeddings."""
         return self.kind == "learned" or self.absolute
+
+    @property
+    def has_c2p(self) -> bool:
+        """Whether queries are multiplied with keys of relative positions."""
+        return self.kind == "disentangled" and self.products != "p2c"
+
+    @property
+    def has_p2c(self) -> bool:
+        """Whether keys are multiplied with queries of relative positions."""
+        return self.kind == "disentangled" and self.products != "c2p"
 
     @property
     def added(self) -> bool:

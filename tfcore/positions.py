@@ -1,8 +1,10 @@
-"""How a Transformer knows the order of its tokens: sinusoidal, learned, RoPE, ALiBi, relative - or not at all.
+"""How a Transformer knows the order of its tokens: sinusoidal, learned, RoPE, ALiBi, relative, disentangled - or not at
+all.
 
 Attention by itself does not see order (it is permutation equivariant); each scheme here adds it in another place:
 sinusoidal and learned vectors are added to the embeddings, RoPE rotates queries and keys, ALiBi and the relative
-biases of T5 are added to the scores.
+biases of T5 are added to the scores, and so are DeBERTa's products of queries and keys with vectors of relative
+positions.
 """
 
 import math
@@ -216,3 +218,24 @@ def relative_bucket(
     far = torch.log(back.clamp(min=1).float() / exact) / math.log(distance / exact) * (n_buckets - exact)
     far = (exact + far.long()).clamp(max=n_buckets - 1)
     return first + torch.where(back < exact, back, far)
+
+
+def disentangled_bucket(
+    query: Int[Tensor, " query"], key: Int[Tensor, " key"], n_buckets: int, distance: int, linear: bool
+) -> Int[Tensor, "query key"]:
+    """Which of n_buckets vectors of relative positions belongs to a query and a key, by how far the query is behind.
+
+    With k = n_buckets / 2 the key's own place has number k; keys before the query have those above, later ones those
+    below. Linear: each distance has its own number, from k on all share the last (arXiv:2006.03654, eq. 3). Otherwise
+    so it is up to k / 2, and longer ones share, on a logarithmic scale that reaches the last number at `distance` - 1
+    (the published code of DeBERTa v2, arXiv:2111.09543). Computed in float32 like the code the checkpoints were
+    trained with: a boundary that falls on a whole number is rounded the same way.
+    """
+    span = n_buckets // 2
+    behind = query[:, None] - key[None, :]  # (query, key)
+    if not linear:
+        exact = span // 2
+        last = torch.tensor((distance - 1) / exact, device=behind.device)  # its logarithm in float32, too
+        far = (behind.abs().clamp(min=1) / exact).log() / last.log() * (exact - 1)
+        behind = torch.where(behind.abs() <= exact, behind, behind.sign() * (far.ceil().long() + exact))
+    return (behind + span).clamp(0, n_buckets - 1)

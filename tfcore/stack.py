@@ -15,10 +15,7 @@ from tfcore.inspection.capture import ActivationRecorder
 from tfcore.kv_cache import KVCache
 from tfcore.linear import Embedding, Linear
 from tfcore.norms import NoNorm, Norm
-from tfcore.positions import alibi_bias, alibi_slopes, relative_bucket, rotation_of, sinusoidal
-
-Rotation = tuple[Float[Tensor, "query rotated"], Float[Tensor, "query rotated"]]
-Relations = tuple[Float[Tensor, "head query key"] | None, Rotation | None]
+from tfcore.positions import alibi_bias, alibi_slopes, disentangled_bucket, relative_bucket, rotation_of, sinusoidal
 
 
 class Stack(nn.Module):
@@ -40,6 +37,9 @@ class Stack(nn.Module):
             self.relative_biases = nn.ModuleList(tables)
         elif config.positions.kind == "relative":  # one table for all layers
             self.relative_bias = Embedding(config.positions.buckets, config.attention.n_heads)
+        elif config.positions.kind == "disentangled":
+            self.relative_embed = Embedding(config.positions.buckets, config.d_model)
+            self.relative_norm = Norm(config) if config.positions.normed else NoNorm()
         self.embed_norm = Norm(config, config.embed_size) if config.norm.of_embeddings else NoNorm()
         if config.d_embed is not None:
             self.embed_project = Linear(config.d_embed, config.d_model, bias=config.bias)
@@ -164,17 +164,37 @@ class Stack(nn.Module):
                 raise ValueError("mask and padding_mask leave a token nothing to see; let each see at least itself")
         query = torch.arange(start, start + n, device=device)
         key = torch.arange(start - n_cached, start + n, device=device)
-        bias, rotated = self._relations(layer, start, query, key)
-        return AttentionContext(mask=mask, is_causal=is_causal, bias=bias, rotation=rotated, n_query=n, device=device)
+        return AttentionContext(
+            mask=mask,
+            is_causal=is_causal,
+            bias=self._bias(layer, query, key),
+            rotation=rotation_of(
+                self.config.positions_of(layer), torch.arange(start, start + n), self.config.head_size, device
+            ),
+            places=self._places(query, key),
+            n_query=n,
+            device=device,
+        )
 
-    def _relations(self, layer: int, start: int, query: Int[Tensor, " query"], key: Int[Tensor, " key"]) -> Relations:
-        """The bias that positions add to the scores, (head, query, key), and the rotation of queries and keys."""
-        positions = self.config.positions_of(layer)
+    def _bias(
+        self, layer: int, query: Int[Tensor, " query"], key: Int[Tensor, " key"]
+    ) -> Float[Tensor, "head query key"] | None:
+        """The bias that positions add to the scores, whatever the text."""
+        positions = self.config.positions
         if positions.kind == "alibi":
-            return alibi_bias(alibi_slopes(self.config.attention.n_heads).to(query.device), query, key), None
+            return alibi_bias(alibi_slopes(self.config.attention.n_heads).to(query.device), query, key)
         if positions.kind == "relative":
             n, distance = positions.buckets, positions.distance
             bucket = relative_bucket(query, key, n, distance, both_ways=not self.causal)
-            return F.embedding(bucket, self.relative_table(layer)).permute(2, 0, 1), None  # (head, query, key)
-        places = torch.arange(start, start + len(query))
-        return None, rotation_of(positions, places, self.config.head_size, query.device)
+            return F.embedding(bucket, self.relative_table(layer)).permute(2, 0, 1)  # (head, query, key)
+        return None
+
+    def _places(
+        self, query: Int[Tensor, " query"], key: Int[Tensor, " key"]
+    ) -> tuple[Float[Tensor, "bucket d_model"], Int[Tensor, "query key"]] | None:
+        """The vectors of relative positions, and which of them belongs to a query and a key."""
+        positions = self.config.positions
+        if positions.kind != "disentangled":
+            return None
+        bucket = disentangled_bucket(query, key, positions.buckets, positions.distance, positions.linear)
+        return self.relative_norm(self.relative_embed.weight), bucket

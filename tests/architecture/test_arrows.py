@@ -35,7 +35,7 @@ LEVELS = [
         "tfcore.kv_cache",
         "tfcore.generation.sampling",
     ),
-    ("tfcore.latent_attention", "tfcore.block", "tfcore.stack"),
+    ("tfcore.disentangled_attention", "tfcore.latent_attention", "tfcore.block", "tfcore.stack"),
     ("tfcore.model", "tfcore.presets"),
     ("tfcore.loading.*", "tfcore.generation.*", "tfcore.minimal"),
     ("tfcore.measures.*",),

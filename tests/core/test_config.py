@@ -61,7 +61,9 @@ REFUSED = {
     "init_std=-1 must be between 0.0 and 10.0": {"init_std": -1},
     "positions: base=inf must be between 1.001 and 1,000,000,000.0": {"rope_base": float("inf")},
     "positions: base=1 must be between 1.001 and 1,000,000,000.0": {"rope_base": 1},
-    "positions: kind='rotary' is not one of sinusoidal, learned, rope, alibi, relative, none": {"positions": "rotary"},
+    "positions: kind='rotary' is not one of sinusoidal, learned, rope, alibi, relative, disentangled, none": {
+        "positions": "rotary"
+    },
     "norm: kind=None is not one of layernorm, rmsnorm": {"norm": None},
     "feed_forward: activation=[] is not one of relu, relu2, gelu, gelu_tanh, silu, swiglu, geglu, geglu_tanh, reglu": {
         "activation": []
@@ -111,8 +113,26 @@ REFUSED = {
         "relative_by_layer": True,
         "positions": "learned",
     },
-    "positions: absolute=True goes with positions of kind 'relative', not 'rope'; leave it False": {
+    "positions: absolute=True goes with positions of kind 'relative' or 'disentangled', not 'rope'; leave it False": {
         "relative_absolute": True
+    },
+    "positions: products=c2p goes with positions of kind 'disentangled', not 'alibi'; leave it both": {
+        "relative_products": "c2p",
+        "positions": "alibi",
+    },
+    "positions: buckets=7 must be even, half are for each direction": {
+        "relative_buckets": 7,
+        "positions": "disentangled",
+    },
+    "positions: distance=9 must be at least 10: with buckets=32, shorter distances have a vector each": {
+        "relative_distance": 9,
+        "positions": "disentangled",
+    },
+    "positions='disentangled' goes with architecture='encoder', not 'decoder'": {"positions": "disentangled"},
+    "positions='disentangled' has keys for every head; leave n_kv_heads and qk_norm None": {
+        "positions": "disentangled",
+        "architecture": "encoder",
+        "qk_norm": "head",
     },
     "start_id=61 must be below vocab_size=61": {"start_id": 61, "architecture": "encoder-decoder"},
     "parallel=True goes with norm_placement='pre' and one stack, not with 'post' and 'decoder'": {

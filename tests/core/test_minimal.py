@@ -64,6 +64,8 @@ OTHERWISE: list[dict[str, Any]] = [
     {"positions": "learned"},
     {"positions": "relative"},
     {"positions": "relative", "relative_by_layer": True, "relative_absolute": True},
+    {"architecture": "encoder", "positions": "disentangled"}
+    | {"relative_linear": True, "relative_products": "c2p", "relative_shared": True, "relative_normed": True},
     {"rope_scaling": RopeScaling(kind="linear", factor=2.0)},
     {"norm": "layernorm"},
     {"norm_placement": "post"},

@@ -406,5 +406,37 @@ def test_older_bart_files_ask_for_bos():
 
 
 def test_a_family_that_looks_like_another_is_refused_with_what_it_has_besides():
-    with pytest.raises(ValueError, match=r"^model_type='deberta-v2' is not supported: DeBERTa adds products of "):
-        family_of({"model_type": "deberta-v2"})
+    with pytest.raises(ValueError, match=r"^model_type='deberta' is not supported: the first DeBERTa has biases of "):
+        family_of({"model_type": "deberta"})
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"conv_kernel_size": 3}, "conv_kernel_size=3 is not supported; supported: 0"),
+        ({"embedding_size": 20}, "embedding_size=20 is not supported; supported: 24"),
+        ({"attention_head_size": 5}, "attention_head_size=5 is not supported; supported: 4"),
+        ({"pooler_hidden_size": 20}, "pooler_hidden_size=20 is not supported; supported: 24"),
+        ({"pos_att_type": "c2p|p2p"}, "pos_att_type has 'p2p', which is not supported; supported: 'c2p', 'p2c'"),
+        ({"pos_att_type": 2}, "pos_att_type has '?', which is not supported"),
+        ({"norm_rel_ebd": "rms"}, "norm_rel_ebd has 'rms', which is not supported; supported: 'layer_norm', 'none'"),
+        ({"position_buckets": 62}, "distance=32 must be at least 33: with buckets=124"),
+    ],
+)
+def test_what_deberta_has_that_is_not_read_is_refused(values, message):
+    settings = ENCODERS["deberta"][1] | {"model_type": "deberta-v2"} | values
+    with pytest.raises(ValueError, match=re.escape(message)):
+        config_of(FAMILIES["deberta-v2"], settings, NoTensors())
+
+
+def test_files_of_deberta_v3_have_the_head_for_masked_words_that_they_hold(tmp_path):
+    """The published ones say nothing of `legacy`, and have the head that tells replaced tokens and unused places."""
+    theirs = written(*ENCODERS["deberta, matrices of places, newer head"], tmp_path)
+    before, _ = load(tmp_path, device="cpu")
+    said = json.loads((tmp_path / "config.json").read_text())
+    del said["legacy"]
+    (tmp_path / "config.json").write_text(json.dumps(said))
+    edit_weights(tmp_path, lambda w: w.update({"mask_predictions.dense.weight": torch.ones(24, 24)}))
+    after, _ = load(tmp_path, device="cpu")
+    assert torch.equal(answers(after, ids()), answers(before, ids()))
+    assert difference(answers(after, ids()), theirs(ids()).logits) < 1e-4

@@ -25,6 +25,10 @@ WITHOUT_EFFECT = {
     *("init_device", "embedding_fraction", "learned_pos_emb"),  # the last of which no code reads
     *("deterministic_flash_attn", "activation_dropout", "encoder_layerdrop", "decoder_layerdrop", "init_std"),
     "residual_dropout",
+    *(
+        "pooler_dropout",
+        "pooler_hidden_act",
+    ),  # the latter of a head for classes, held against transformers in tests/parity
     "qk_head_dim",  # the sum of two others, whatever it says
     "num_nextn_predict_layers",  # which predict further tokens: transformers leaves them out, too
 }
@@ -32,6 +36,7 @@ WITHOUT_EFFECT = {
 # say nothing.
 ONLY_WITH_OTHERS = {"sliding_window", "max_window_layers", "tie_word_embeddings"}
 ONLY_WITH_OTHERS |= {"no_rope_layer_interval", "sliding_window_pattern", "original_max_position_embeddings"}
+ONLY_WITH_OTHERS |= {"max_relative_positions"}  # of relative attention
 ONLY_WITH_OTHERS |= {"n_group", "topk_group"}  # of a choice of experts in groups
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
 from tests.measures.shapes import BERT, EXPERTS, TWO
-from tests.small import config, ids
+from tests.small import DEBERTA, config, ids
 from tfcore import presets
 from tfcore.measures.flop_count import flops, length_cost, sequence_cost, visible_pairs
 from tfcore.measures.parameter_count import layers
@@ -26,6 +26,9 @@ KINDS = {
     "parallel": {"parallel": True, "tie_embeddings": False},
     "attention alone": {"d_ff": 0, "head": "none"},
     "encoder": BERT | {"norm_placement": "post"},
+    "disentangled": DEBERTA,
+    "disentangled, one product": DEBERTA | {"relative_products": "p2c", "relative_buckets": 20},
+    "disentangled, shared matrices": DEBERTA | {"relative_shared": True},
     "two stacks": TWO | {"positions": "relative", "n_kv_heads": 3},
     "experts": {"n_layers": 3, "experts": EXPERTS},
     "late experts": {"n_layers": 3, "experts": ExpertsConfig(n_experts=4, top_k=1), "dense_layers": 1},
@@ -113,7 +116,11 @@ def test_shared_keys_take_less_memory():
     assert cost.vectors[0] == 2 * 1000 * 128 * (2 * 32 + 2 * 8)
 
 
-@pytest.mark.parametrize("values", [{}, {"window": 5}, BERT, TWO], ids=["decoder", "window", "encoder", "two stacks"])
+@pytest.mark.parametrize(
+    "values",
+    [{}, {"window": 5}, BERT, TWO, DEBERTA],
+    ids=["decoder", "window", "encoder", "two stacks", "disentangled"],
+)
 def test_linear_and_squared_are_what_torch_counts_at_every_length(values):
     chosen = config(**values)
     model, lengths = Transformer(chosen), (1, 3, 8, 21)
@@ -127,6 +134,8 @@ def test_linear_and_squared_are_what_torch_counts_at_every_length(values):
     assert cost.total.tolist() == counted
     assert cost.squared.tolist() == [cost.squared[0] * n * n for n in lengths]
     once = 2 * chosen.d_model**2 if chosen.pooler else 0
+    if values is DEBERTA:  # queries and keys of 12 relative positions in each of two layers
+        once = 2 * 2 * 2 * 12 * chosen.d_model**2
     assert (cost.linear - once).tolist() == [(cost.linear[0] - once) * n for n in lengths]
 
 

@@ -7,7 +7,7 @@ import torch
 
 from tests.measures.shapes import BERT, CLASSIC, EXPERTS, TWO
 from tests.other_device import needs_the_cpu
-from tests.small import WIRINGS, config, ids
+from tests.small import DEBERTA, WIRINGS, config, ids
 from tfcore.kv_cache import KVCache
 from tfcore.measures.memory_use import memory
 from tfcore.measures.parameter_count import layers, parameters
@@ -83,6 +83,9 @@ KEPT = {
     "masked words": BERT | {"embed_norm": True, "norm_placement": "post"},
     "no norm before the first attention": BERT | {"embed_norm": True, "first_norm": False},
     "narrow embeddings": BERT | {"embed_norm": True, "norm_placement": "post", "d_embed": 10},
+    "disentangled": DEBERTA,
+    "disentangled, shared": DEBERTA | {"relative_shared": True, "relative_normed": False},
+    "disentangled, one product": DEBERTA | {"relative_products": "c2p"},
     "two stacks": TWO,
     "rmsnorm": {"norm": "rmsnorm"},
     "dropout": {"dropout": 0.1},

@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 
 from tests.measures.shapes import EXPERTS
-from tests.small import config
+from tests.small import DEBERTA, config
 from tests.valid import configs
 from tfcore.measures.parameter_count import built_parameters, kv_head_parameters, parameters, rule_of_thumb
 from tfcore.model import Transformer
@@ -21,6 +21,7 @@ PLACES = {  # part of a parameter's name -> component; the first that fits
     "segment_embed.": "segments",
     "pos_embed.": "positions",
     "relative_bias": "positions",
+    "relative_embed": "positions",
     "embed_project.": "embedding projection",
     "_norm.": "norms",
     "ln": "norms",
@@ -41,6 +42,8 @@ def component(name, config):
 
 
 @given(configs())
+@example(config(**DEBERTA))
+@example(config(**DEBERTA | {"relative_products": "c2p", "relative_shared": True}))
 def test_the_built_model_has_as_many_parameters_in_the_same_places(chosen):
     with torch.device("meta"):
         model = Transformer(chosen)

@@ -68,6 +68,8 @@ HALF = {"hidden_size": 48, "rope_parameters": {"rope_theta": 100.0, "partial_rot
 GPTJ = GPT2 | {"n_embd": 48, "rotary_dim": 4}
 COHERE = SHAPE | {"hidden_size": 48, "num_key_value_heads": 2, "logit_scale": 0.4}
 GLM = GROUPED | {"head_dim": 12, "pad_token_id": 0}
+DEBERTA = SHAPE | {"relative_attention": True, "pos_att_type": "p2c|c2p", "position_biased_input": False}
+LOGARITHMIC = {"position_buckets": 6, "norm_rel_ebd": "layer_norm", "share_att_key": True}
 OLMO3 = SHAPE | {"hidden_size": 96, "sliding_window": 4, "layer_types": ["sliding_attention", "full_attention"]}
 
 DECODERS = {
@@ -422,6 +424,21 @@ ENCODERS = {
         ROBERTA | {"tie_word_embeddings": False, "hidden_act": "relu", "layer_norm_eps": 1e-3},
     ),
     "mpnet, no head": (hf.MPNetModel, ROBERTA | {"num_attention_heads": 3}),
+    "deberta": (hf.DebertaV2ForMaskedLM, DEBERTA | LOGARITHMIC),
+    "deberta, matrices of places, newer head": (
+        hf.DebertaV2ForMaskedLM,
+        DEBERTA | {"max_relative_positions": 5, "position_biased_input": True, "type_vocab_size": 2, "legacy": False},
+    ),
+    "deberta, content to position": (
+        hf.DebertaV2ForMaskedLM,
+        DEBERTA | LOGARITHMIC | {"pos_att_type": "c2p", "tie_word_embeddings": False, "hidden_act": "relu"},
+    ),
+    "deberta, position to content": (
+        hf.DebertaV2Model,
+        DEBERTA | {"pos_att_type": ["p2c"], "position_buckets": 5, "max_relative_positions": 9, "layer_norm_eps": 1e-2},
+    ),
+    "deberta, no products": (hf.DebertaV2Model, DEBERTA | {"pos_att_type": [], "norm_rel_ebd": "layer_norm"}),
+    "deberta, places alone": (hf.DebertaV2Model, SHAPE | {"pos_att_type": "c2p|p2c", "norm_rel_ebd": "layer_norm"}),
     "nomicbert": (hf.NomicBertForMaskedLM, SHAPE),
     "nomicbert, scaled, gelu, wide heads": (
         hf.NomicBertForMaskedLM,

@@ -55,6 +55,13 @@ CASES = {
     "albert, texts": (hf.AlbertForSequenceClassification, ENCODERS["albert"][1] | THREE, "first"),
     "albert, tokens": (hf.AlbertForTokenClassification, ENCODERS["albert"][1], "each"),
     "mpnet, texts": (hf.MPNetForSequenceClassification, ENCODERS["mpnet"][1] | THREE, "first"),
+    "deberta, texts": (hf.DebertaV2ForSequenceClassification, ENCODERS["deberta"][1] | THREE, "first"),
+    "deberta, texts, tanh": (
+        hf.DebertaV2ForSequenceClassification,
+        ENCODERS["deberta, matrices of places, newer head"][1] | {"pooler_hidden_act": "tanh"},
+        "first",
+    ),
+    "deberta, tokens": (hf.DebertaV2ForTokenClassification, ENCODERS["deberta, position to content"][1], "each"),
     "modernbert, texts": (
         hf.ModernBertForSequenceClassification,
         MODERN | THREE | {"classifier_pooling": "cls", "classifier_bias": True, "norm_bias": True},
@@ -120,6 +127,7 @@ SPANS = {
     "electra": (hf.ElectraForQuestionAnswering, ENCODERS["electra, narrow"][1]),
     "albert": (hf.AlbertForQuestionAnswering, ENCODERS["albert"][1]),
     "mpnet": (hf.MPNetForQuestionAnswering, ENCODERS["mpnet"][1]),
+    "deberta": (hf.DebertaV2ForQuestionAnswering, ENCODERS["deberta"][1]),
     "modernbert": (hf.ModernBertForQuestionAnswering, MODERN),
 }
 

@@ -17,6 +17,7 @@ from tfcore.measures.parameter_count import (
     feed_forward_weights,
     layers,
     parameters,
+    place_products,
 )
 from tfcore.measures.precision import stored_bytes
 from tfcore.presets import gpt2_small
@@ -24,6 +25,7 @@ from tfcore.presets import gpt2_small
 Pairs = Literal["all", "visible"]
 # Products whose number grows with the square of the length; the others are products with weights.
 PAIRWISE = ("attention scores", "attention values", "cross-attention scores", "cross-attention values")
+ONCE = ("pooler", "position matrices")  # as many, however long the text is
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +125,9 @@ def flops(config: ModelConfig, seq: int, *, decoder_seq: int | None = None, pair
 
     Counted are matrix products: every weight of a linear layer costs 2 a token, every (query, key) pair
     2 d_head in each head for its score and 2 d_head for its value. Of latent attention keys and values are counted as
-    made from the latents once for each token, as without a cache. Looking up embeddings costs 0. Norms, softmax,
-    activations and biases are left out, as in arXiv:2001.08361, table 1.
+    made from the latents once for each token, as without a cache; of disentangled positions every query (and key) is
+    multiplied with all keys (and queries) of relative positions, which are made once a sequence. Looking up embeddings
+    costs 0. Norms, softmax, activations and biases are left out, as in arXiv:2001.08361, table 1.
 
     Args:
         config: any valid config.
@@ -166,7 +169,7 @@ def length_cost(config: ModelConfig, lengths: Sequence[int]) -> LengthCost:
     n = np.array(lengths, dtype=np.int64)
     one = flops(config, 1).by_component
     pairwise = sum(one.get(name, 0) for name in PAIRWISE)
-    once = one.get("pooler", 0)  # reads one token, however many there are
+    once = sum(one.get(name, 0) for name in ONCE)
     each = sum(one.values()) - pairwise - once
     # Q and K, V and O
     width = (config.attention.n_heads + config.attention.kv_heads) * (config.head_size + config.value_size)
@@ -231,6 +234,9 @@ def _block(config: ModelConfig, layer: Layer, n_encoder: int, n_decoder: int, pa
         "attention scores": 2 * d_q * seen,
         "attention values": 2 * heads * config.value_size * seen,
     }
+    if products := place_products(config):
+        counts["position matrices"] = 2 * products * config.positions.buckets * d * d_q
+        counts["position scores"] = 2 * products * config.positions.buckets * d_q * tokens
     if layer.cross:
         counts["cross-attention"] = 4 * d * (d_q * tokens + d_kv * n_encoder)
         counts["cross-attention scores"] = counts["cross-attention values"] = 2 * d_q * tokens * n_encoder

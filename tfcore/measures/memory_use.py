@@ -11,7 +11,7 @@ from typing import Literal, get_args
 from tfcore.config import ModelConfig
 from tfcore.measures.flop_count import lengths
 from tfcore.measures.kv_bytes import cache_bytes, cache_shape
-from tfcore.measures.parameter_count import Layer, layers, parameters
+from tfcore.measures.parameter_count import Layer, layers, parameters, place_products
 from tfcore.measures.precision import Dtype, stored_bytes
 
 Optimizer = Literal["adamw", "momentum", "sgd"]
@@ -115,7 +115,8 @@ def activations(
 
     Left out: masks and angles, without a batch axis; temporary buffers; and what a kernel keeps beyond need. torch's
     CPU kernels keep some vectors twice: those that RMSNorm normalises, and what normalised heads found. And they cannot
-    fuse attention with a bias that is learned: in training, positions="relative" keeps what "explicit" does.
+    fuse attention with a bias that is learned: in training, positions="relative" keeps what "explicit" does, and so,
+    counted, does "disentangled".
 
     Args:
         batch: sequences at once.
@@ -184,15 +185,25 @@ def _attention(config: ModelConfig, n: int, size: int, kernel: Kernel) -> int:
         capped = n if config.attention.softcap is not None else 0  # a soft cap keeps what it puts out
         sunk = 1 if config.attention.sinks else 0  # the softmax keeps a column more
         kernel, normed = "explicit", normed + heads * (capped + sunk) * size
+    if config.positions.kind == "disentangled":
+        kernel = "explicit"
     if config.attention.kv_latent is not None:
         patterns = heads * n * size if kernel == "explicit" else 0
         return n * (_latent_attention(config, size, kernel) + normed + patterns)
     if kernel == "explicit":  # scaled queries, and keys and values written out for every head
         product = product if config.attention.qk_norm else 0
-        return n * (size * (product + 3 * heads * width + z + heads * n) + normed)
+        places = _place_products(config, n, size)
+        return n * (size * (product + 3 * heads * width + z + heads * n) + normed) + places
     rotated = (heads + kv_heads) * width if config.positions.kind == "rope" or config.attention.qk_norm else 0
     copied = z if config.positions.rotated is not None else 0  # joined to what is not rotated, heads lie otherwise
     return n * (size * (product + rotated + z + copied) + normed + heads * STATISTIC)
+
+
+def _place_products(config: ModelConfig, n: int, size: int) -> int:
+    """Products with relative positions: each keeps its factors, and the scores of all positions, of which a pair takes
+    one."""
+    width, buckets = config.head_size, config.positions.buckets
+    return place_products(config) * config.attention.n_heads * (n * (width + buckets) + buckets * width) * size
 
 
 def _latent_attention(config: ModelConfig, size: int, kernel: Kernel) -> int:
@@ -230,7 +241,11 @@ def _position_bias(config: ModelConfig, layer: Layer, n: int, size: int, kernel:
     """Bytes of the bias that positions add to the scores, the same for all sequences: the fused kernel keeps it.
 
     A decoder's layers each write it anew, with -inf where the mask is; an encoder's share one, unless each has its own.
+    Of disentangled positions the vectors, where they are normalised, and which of them belongs to which pair.
     """
+    if config.positions.kind == "disentangled":
+        vectors = config.positions.buckets * _norm(config, size) if config.positions.normed else 0
+        return n * n * INDEX + vectors if layer.index == 0 else 0
     biased = config.positions.kind in ("alibi", "relative") and kernel == "fused"
     shared = layer.encoder and layer.index > 0 and not config.positions.by_layer
     return config.attention.n_heads * n * n * size if biased and not shared else 0

@@ -153,11 +153,13 @@ def _block(config: ModelConfig, layer: Layer) -> dict[str, int]:
 
 
 def _attention(config: ModelConfig) -> int:
-    """W_Q, W_K, W_V and W_O, or the matrices of latents in place of the first three, with their biases and norms, and
-    the sinks of the heads."""
+    """W_Q, W_K, W_V and W_O, or the matrices of latents in place of the first three, with their biases and norms, those
+    of relative positions, and the sinks of the heads."""
     attention = config.attention
     sinks = attention.n_heads if attention.sinks else 0
     own = config.d_model * config.has_out_bias + sinks + attention_weights(config)
+    if not config.positions.shared:
+        own += place_products(config) * attention.n_heads * config.head_size * (config.d_model + config.has_qkv_bias)
     if attention.kv_latent is None:
         return own + (attention.n_heads + 2 * attention.kv_heads) * config.head_size * config.has_qkv_bias
     latents = attention.kv_latent + (attention.q_latent or 0)  # each with a norm
@@ -175,6 +177,11 @@ def attention_weights(config: ModelConfig) -> int:
     queries = d * d_q if attention.q_latent is None else attention.q_latent * (d + d_q)
     made = attention.n_heads * (config.head_size - rotated + config.value_size)  # keys and values, from the latent
     return queries + d * (rotated + attention.kv_latent) + attention.kv_latent * made + written
+
+
+def place_products(config: ModelConfig) -> int:
+    """Products with relative positions in a score: content to position, and position to content."""
+    return config.positions.has_c2p + config.positions.has_p2c
 
 
 def _norm(config: ModelConfig) -> int:
@@ -210,6 +217,8 @@ def _ends(config: ModelConfig) -> dict[str, int]:
     places, positions = config.max_seq_len * embedded if config.positions.learned else 0, config.positions
     tables = config.encoder_layers + config.decoder_layers if positions.by_layer else stacks
     relative = tables * positions.buckets * config.attention.n_heads if positions.kind == "relative" else 0
+    relative += positions.buckets * d if positions.kind == "disentangled" else 0
+    norms += _norm(config) * positions.normed
     biases = config.vocab_size * config.has_logit_bias
     counts = {
         "token embedding": config.vocab_size * embedded,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.small import config, model
+from tests.small import DEBERTA, config, model
 from tfcore.measures.quantisation.formats import Scheme, bits_per_value, rounded
 from tfcore.measures.quantisation.matrices import kinds_of, matrices, matrix_of, model_bits, no_matrices, quantised_copy
 from tfcore.views.inference.quantisation import say
@@ -67,6 +67,8 @@ def test_models_of_another_build_are_refused_with_a_reason():
     assert no_matrices(config(architecture="encoder-decoder")) == "it has two stacks, and one is shown."
     assert "attention alone" in no_matrices(config(d_ff=0))
     assert no_matrices(config()) is None
+    assert no_matrices(config(**DEBERTA | {"relative_shared": True})) is None
+    assert "matrices of their own (disentangled attention)" in no_matrices(config(**DEBERTA))
     with pytest.raises(ValueError, match="cannot be told apart"):
         list(matrices(model(d_ff=0, tie_embeddings=False)))
 

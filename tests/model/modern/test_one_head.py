@@ -30,8 +30,13 @@ def test_the_first_is_the_head_as_its_model_has_it(positions, wiring):
     assert result.allowed.sum() == (21 if "window" in wiring else 36)
 
 
-def test_an_encoder_is_not_causal():
-    model = small.model(architecture="encoder", head="mlm", positions="learned")
+@pytest.mark.parametrize(
+    "values",
+    [{"architecture": "encoder", "head": "mlm", "positions": "learned"}, small.DEBERTA],
+    ids=["BERT", "DeBERTa"],
+)
+def test_an_encoder_is_not_causal(values):
+    model = small.model(**values)
     result = switched_head(model, IDS, *PLACE, "cap", 5.0)
     assert result.allowed.all()
     np.testing.assert_allclose(result.weights[0], recorded(model, "pattern"), atol=1e-5)

@@ -50,6 +50,7 @@ MODELS = {
         "norm_placement": "post",
         "embed_norm": True,
     },
+    "like DeBERTa": small.DEBERTA,
     "parallel": {"parallel": True, "logit_scale": 0.5},
     "attention only": {"d_ff": 0},
     "like Gemma 2": {"norm_placement": "sandwich", "attn_softcap": 2.0, "logit_softcap": 3.0},
@@ -106,7 +107,7 @@ def test_what_capture_does_not_name_is_what_the_model_computes(model):
     walked, c = walk(model, text(), 1), model.config
     t = {name: torch.from_numpy(value) for name, value in walked.tensors.items()}
     close = lambda a, b: np.testing.assert_allclose(a, b, atol=2e-5, rtol=1e-4)  # noqa: E731
-    if c.positions.kind not in ("alibi", "relative"):
+    if c.positions.kind not in ("alibi", "relative", "disentangled"):
         close(t["capped"], t["attn.scores"])
     close(t["products"] * c.scale_of(1), t["scaled"])
     sinks = torch.zeros(c.attention.n_heads) if c.attention.sinks else None  # as those of a model start
@@ -194,18 +195,17 @@ def test_costs_add_up_to_what_the_accounting_says(model):
     c = model.config
     inside, ends = 0, 0
     products = 0
+    tables = [weight.numel() for name, weight in model.named_parameters() if "relative_" in name]  # which layers share
     for layer in range(c.n_layers):
         for stage in walk_stages(c, layer):
             cost = stage_cost(c, stage.name, N)
             in_block = stage.part in ("attention", "feed-forward")
-            shared = stage.name == "bias" or (stage.name == "logits" and c.tie_embeddings)
-            inside += cost.parameters if in_block and not shared else 0
+            inside += cost.parameters - sum(tables) * (stage.name == "bias") if in_block else 0
             if layer == 0 and not in_block and not (stage.name == "logits" and c.tie_embeddings):
                 ends += cost.parameters
             if cost.product and (in_block or layer == 0):
                 products += cost.flops
-    buckets = stage_cost(c, "bias", N).parameters
-    assert inside + ends + buckets == parameters(c).total == sum(p.numel() for p in model.parameters())
+    assert inside + ends + sum(tables) == parameters(c).total == sum(p.numel() for p in model.parameters())
     assert products == flops(c, N).sequence
 
 

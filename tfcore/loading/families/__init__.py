@@ -10,6 +10,7 @@ from tfcore.loading.families.bert import BERT, DISTILBERT
 from tfcore.loading.families.classifiers import with_classes
 from tfcore.loading.families.cohere import COHERE, COHERE2
 from tfcore.loading.families.config_values import ConfigValues, Tensors, short
+from tfcore.loading.families.deberta import DEBERTA_V2
 from tfcore.loading.families.deepseek import DEEPSEEK_V2, DEEPSEEK_V3
 from tfcore.loading.families.exaone import EXAONE4
 from tfcore.loading.families.falcon import FALCON
@@ -87,6 +88,7 @@ _TRUNKS: dict[str, Family] = {
     "electra": ELECTRA,
     "albert": ALBERT,
     "mpnet": MPNET,
+    "deberta-v2": DEBERTA_V2,
     "modernbert": MODERNBERT,
     "nomic_bert": NOMIC_BERT,
     "t5": T5,
@@ -99,8 +101,7 @@ _TRUNKS: dict[str, Family] = {
 }
 FAMILIES = {model_type: with_classes(model_type, family) for model_type, family in _TRUNKS.items()}
 # Families that look like one of these, and the feature for which they are not read.
-_DISENTANGLED = "DeBERTa adds products of queries and keys with vectors of relative positions to its scores"
-LACKING = {"deberta": _DISENTANGLED, "deberta-v2": _DISENTANGLED}
+LACKING = {"deberta": "the first DeBERTa has biases of queries and values and none of keys; DeBERTa v2 and v3 are read"}
 UNSUPPORTED = ("quantization_config", "pruned_heads", "per_layer_config")  # fields that would change every family
 # Fields that change the numbers of the families that know them, which are those with a default for them, and the values
 # that change nothing. A file of another family that says one of them was made for another program than it names.

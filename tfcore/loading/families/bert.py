@@ -54,7 +54,7 @@ def bert_config(s: ConfigValues, tensors: Tensors, dense: str, unembedding: str)
         feed_forward=FeedForwardConfig(d_ff=s.whole("intermediate_size"), activation=s.activation("hidden_act")),
         max_seq_len=s.whole("max_position_embeddings"),
         norm=_norm(s.number("layer_norm_eps")),
-        n_segments=s.whole("type_vocab_size"),
+        n_segments=s.whole("type_vocab_size", low=0),
         pooler=any(name in tensors for name in ("pooler.dense.weight", "pooler.weight")),
         head=head,
         tie_embeddings=tied,

@@ -127,6 +127,11 @@ def _modern(s: ConfigValues) -> ClassActivation:
     return cast("ClassActivation", s.activation("classifier_activation"))
 
 
+def _deberta(s: ConfigValues) -> ClassActivation:
+    name = "pooler_hidden_act"
+    return "tanh" if s.get(name) == "tanh" else cast("ClassActivation", s.activation(name))
+
+
 _LAST = ClassHeadNames("last", "score", bias=False)
 _EACH, _SCORE_EACH = ClassHeadNames("each", "classifier"), ClassHeadNames("each", "score")
 _ENDS = ClassHeadNames("each", "qa_outputs")
@@ -135,6 +140,7 @@ _DISTIL = ClassHeadNames("first", "classifier", dense="pre_classifier", activati
 _ROBERTA = ClassHeadNames("first", "classifier.out_proj", dense="classifier.dense", activation="tanh")
 _ELECTRA = ClassHeadNames("first", "classifier.out_proj", dense="classifier.dense", activation="gelu")
 _ALBERT = ClassHeadNames("first", "classifier", dense="pooler", activation="tanh")
+_DEBERTA = ClassHeadNames("first", "classifier", dense="pooler.dense", activation=_deberta)
 _MODERN = ClassHeadNames("first", "classifier", "head.dense", "head.norm", _modern, dense_bias="classifier_bias")
 Heads = dict[str, ClassHeadNames]
 _TRUNKS = {
@@ -195,5 +201,6 @@ HEADS: dict[str, tuple[str, Heads]] = {
     "electra": ("Electra", _heads(_ELECTRA, _EACH, _ENDS)),
     "albert": ("Albert", _heads(_ALBERT, _EACH, _ENDS)),
     "mpnet": ("MPNet", _heads(_ROBERTA, _EACH, _ENDS)),
+    "deberta-v2": ("DebertaV2", _heads(_DEBERTA, _EACH, _ENDS)),
     "modernbert": ("ModernBert", _heads(_MODERN, _MODERN_EACH, _MODERN_EACH)),
 }

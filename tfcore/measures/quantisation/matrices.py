@@ -56,6 +56,8 @@ def no_matrices(config: ModelConfig) -> str | None:
         return "it has a mixture of experts in place of one feed-forward layer."
     if reason := why_no_head_matrices(config):
         return reason
+    if config.positions.kind == "disentangled" and not config.positions.shared:
+        return "its relative positions have matrices of their own (disentangled attention)."
     return None if config.feed_forward.d_ff != 0 else "it is made of attention alone, without feed-forward layers."
 
 

@@ -48,6 +48,8 @@ KINDS = {
         "architecture": "encoder", "head": "none", "norm_placement": "post", "norm": "layernorm", "bias": True,
         "positions": "relative", "relative_absolute": True, "embed_norm": True,
     },
+    "like DeBERTa": small.DEBERTA,
+    "like DeBERTa, shared": small.DEBERTA | {"relative_shared": True, "relative_products": "p2c"},
     "attention alone": {"d_ff": 0},
     "like gpt-oss": small.WIRINGS["like gpt-oss"],
     "experts": {"experts": ExpertsConfig(n_experts=4, top_k=2)},

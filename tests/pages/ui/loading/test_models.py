@@ -66,7 +66,7 @@ DENSE = (
     "bloom",
     "names",
 )
-ENCODERS = ("bert", "feelings", "answers", "roberta", "albert", "mpnet", "modernbert")
+ENCODERS = ("bert", "feelings", "answers", "roberta", "albert", "mpnet", "deberta", "modernbert")
 BOTH = ("t5", "umt5", "bart", "marian", "m2m100")
 MIXTURES = ("mixtral", "gpt-oss", "qwen3 mixture", "qwen2 mixture", "deepseek")
 NO_EXPERTS = dict.fromkeys(DENSE, "it has no experts") | dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder")
@@ -85,9 +85,10 @@ INSTEAD = (
         "positions": dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder") | {"bloom": "are alibi"},
         "position table": dict.fromkeys(BOTH, "needs a decoder or an encoder")
         | dict.fromkeys((*DENSE[1:], "modernbert", *MIXTURES), "are rope")
-        | {"bloom": "are alibi"},
+        | {"bloom": "are alibi", "deberta": "are disentangled"},
         "merges": dict.fromkeys(
-            ("llama", "names", "bert", "feelings", "answers", "albert", "t5", "umt5", "marian"), "is no byte-level BPE"
+            ("llama", "names", "bert", "feelings", "answers", "albert", "deberta", "t5", "umt5", "marian"),
+            "is no byte-level BPE",
         ),
     }
     | {

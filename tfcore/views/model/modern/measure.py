@@ -18,6 +18,7 @@ from tfcore.generation.sampling import Sampling
 from tfcore.loading.checkpoints import blank
 from tfcore.measures.head_vectors import HeadVectors, head_vectors
 from tfcore.measures.kv_bytes import cache_shape
+from tfcore.measures.one_text import one_text
 from tfcore.measures.parameter_count import parameters
 from tfcore.measures.precision import stored_bytes
 from tfcore.model import Transformer
@@ -230,7 +231,8 @@ class SwitchedHead:
 def switched_head(
     model: Transformer, ids: Sequence[int], layer: int, head: int, switch: Switch, amount: float
 ) -> SwitchedHead:
-    """One head of a trained model on a text, computed twice from the same queries and keys.
+    """One head of a trained model on a text, computed twice from the same queries and keys; what positions add to the
+    scores stays as it is.
 
     Args:
         switch: "cap" bends scores to amount * tanh(score / amount) (arXiv:2408.00118, section 2); "sink" gives the head
@@ -243,7 +245,6 @@ def switched_head(
     mask = torch.ones(len(ids), len(ids), dtype=torch.bool)
     if context.explicit_mask is not None:
         mask = context.explicit_mask.cpu()
-    bias = torch.zeros(()) if context.bias is None else context.bias[head].float().cpu()
     if switch == "norm":
         other = replace(vectors, q=factor * _unit(vectors.q / factor), k=_unit(vectors.k))
     elif switch == "cap":
@@ -251,6 +252,8 @@ def switched_head(
     else:
         other = replace(vectors, sink=torch.tensor(float(amount)))
     scores = torch.stack([_products(one) for one in (vectors, other)])
+    recorded = model.activations(one_text(model, ids), (f"blocks.{layer}.attn.scores",)).popitem()[1]
+    bias = recorded[0, head].float().cpu() - scores[0]
     weights = [attention_weights(one + bias, mask, had.sink) for one, had in zip(scores, (vectors, other), strict=True)]
     return SwitchedHead(mask.numpy(), scores.numpy(), torch.stack(weights).numpy(), float(factor * vectors.q.shape[-1]))
 

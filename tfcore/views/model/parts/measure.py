@@ -11,6 +11,7 @@ POSITIONS = {
     "rope": "RoPE, inside attention",
     "alibi": "ALiBi, inside attention",
     "relative": "relative, inside attention",
+    "disentangled": "disentangled, inside attention",
     "none": "none",
 }
 NORMS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}

@@ -7,6 +7,7 @@ from tfcore import masks, minimal, positions
 from tfcore.attention import Attention, WholeNorm, attention_scores, attention_weights, softcapped, weighted_values
 from tfcore.block import Block
 from tfcore.config import ModelConfig
+from tfcore.disentangled_attention import disentangled_scores
 from tfcore.experts import Experts, mix
 from tfcore.feedforward import FeedForward
 from tfcore.model import MaskedHead, Transformer
@@ -57,6 +58,13 @@ def functions(walked: Walk, stage: str, tokenizer: Any) -> tuple[Code, ...]:
     return shown if minimal.differences(config) else (*IN_ONE_FILE.get(stage, ()), *shown)
 
 
+_BIASES: dict[str, tuple[Code, ...]] = {  # that positions add to the scores
+    "alibi": (positions.alibi_bias,),
+    "relative": (positions.relative_bucket,),
+    "disentangled": (disentangled_scores, positions.disentangled_bucket),
+}
+
+
 def _attention(config: ModelConfig, layer: int) -> dict[str, tuple[Code, ...]]:
     mask = masks.causal if config.window_of(layer) is None else masks.sliding_window
     return {
@@ -68,7 +76,7 @@ def _attention(config: ModelConfig, layer: int) -> dict[str, tuple[Code, ...]]:
         "rotation": (positions.apply_rope, positions.rope_angles),
         **dict.fromkeys(("scores", "scaled"), (attention_scores,)),
         "softcap": (softcapped,),
-        "bias": (positions.relative_bucket if config.positions.kind == "relative" else positions.alibi_bias,),
+        "bias": _BIASES.get(config.positions.kind, ()),
         "mask": (attention_weights, mask),
         "softmax": (attention_weights,),
         "values": (weighted_values,),

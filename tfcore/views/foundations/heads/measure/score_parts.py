@@ -22,7 +22,7 @@ from tfcore.measures.heads.matrices_of_heads import why_no_head_matrices
 from tfcore.measures.heads.part_texts import Part
 from tfcore.model import Transformer
 from tfcore.norms import Norm, norm_scale
-from tfcore.positions import alibi_bias, alibi_slopes, apply_rope, relative_bucket, rotation_of
+from tfcore.positions import apply_rope, rotation_of
 from tfcore.views.foundations.heads.measure.attention import attention, part_of
 from tfcore.views.foundations.heads.measure.score_writers import (
     Side,
@@ -75,7 +75,8 @@ class ScoreParts:
         queries, keys: the tokens of the text.
         at_query, at_key: the writers of the rows and of the columns.
         values: what each pair adds.
-        bias: what the scheme of positions adds to the score itself (ALiBi, relative); 0 for all others.
+        bias: what the scheme of positions adds to the score itself (ALiBi, relative, disentangled, whose products with
+            queries and keys are counted here); 0 for all others.
         score: of the pass, less that of the other key; before the mask and the softmax.
         weights: attention weights of this query.
         sources: the strongest heads among the writers.
@@ -132,7 +133,7 @@ def score_parts(
     at_key, b = _projected(model, run, layer, head, "key", keys)
     (of_query,), (of_key, *taken_away) = a, b  # (writer, d_head)
     values = attention_scores(of_query, of_key - sum(taken_away), attention_of(model, run.part, layer).scale)
-    bias, *other_bias = _position_bias(model, run.part, layer, head, query, torch.tensor(keys)).tolist()
+    bias, *other_bias = _position_bias(model, run, run.part, layer, head, query, torch.tensor(keys)).tolist()
     weights = _weights(model, run.part, layer, head, scores, visible)
     sums = {"query": (query, at_query, values.sum(1)), "key": (key, at_key, values.sum(0))}
     return ScoreParts(
@@ -189,7 +190,7 @@ def recorded_scores(
     back, window = query - keys, model.config.window_of(layer) if part != "cross" else None
     visible = back >= 0 if part == "decoder" else torch.ones(len(k), dtype=torch.bool)
     visible = visible if window is None else visible & (back.abs() < window)
-    return scores + _position_bias(model, part, layer, head, query, keys), visible
+    return scores + _position_bias(model, run, part, layer, head, query, keys), visible
 
 
 def _weights(
@@ -283,16 +284,12 @@ def _normed(attention: Attention, norm: Norm, x: Tensor, stream: Tensor, head: i
 
 
 def _position_bias(
-    model: Transformer, part: Part, layer: int, head: int, query: int, keys: Tensor
+    model: Transformer, run: StreamPass, part: Part, layer: int, head: int, query: int, keys: Tensor
 ) -> Float[Tensor, " key"]:
-    """The bias that the scheme of positions adds to the scores of one query."""
-    places, config = torch.tensor([query]), model.config
-    if part != "cross" and config.positions.kind == "alibi":
-        (bias,) = alibi_bias(alibi_slopes(config.attention.n_heads), places, keys)[head]
-        return bias.double()
-    if part != "cross" and config.positions.kind == "relative":
-        stack = model.encoder if part == "encoder" else model.decoder
-        n, distance = config.positions.buckets, config.positions.distance
-        (bucket,) = relative_bucket(places, keys, n, distance, both_ways=not stack.causal)
-        return stack.relative_table(layer)[bucket.to(model.device), head].double().cpu()
-    return torch.zeros(len(keys), dtype=torch.float64)
+    """What the scheme of positions adds to the scores of one query."""
+    if part == "cross":
+        return torch.zeros(len(keys), dtype=torch.float64)
+    stack = model.encoder if part == "encoder" else model.decoder
+    q, k = (run.activations[f"{part}.{name}"] for name in scored(model.config, layer))
+    bias = attention_of(model, part, layer).position_bias(q, k, stack.attention_context(k.shape[2], layer))
+    return torch.zeros(len(keys), dtype=torch.float64) if bias is None else bias[0, head, query].double().cpu()[keys]

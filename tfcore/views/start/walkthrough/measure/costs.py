@@ -3,7 +3,13 @@
 from dataclasses import dataclass, replace
 
 from tfcore.config import ModelConfig
-from tfcore.measures.parameter_count import expert_parameters, feed_forward_weights, parameters, qk_norm_weights
+from tfcore.measures.parameter_count import (
+    expert_parameters,
+    feed_forward_weights,
+    parameters,
+    place_products,
+    qk_norm_weights,
+)
 
 _FEED_FORWARD = ("feed-forward", "router", "experts", "shared experts")  # what parameters() calls its parts
 
@@ -65,6 +71,7 @@ def _attention(config: ModelConfig, n: int) -> dict[str, StageCost]:
     d, heads, kv_heads, d_head = config.d_model, config.attention.n_heads, config.attention.kv_heads, config.head_size
     turned, pairs = n * (heads + kv_heads) * d_head, n * n * heads
     buckets = config.positions.buckets * heads if config.positions.kind == "relative" else 0
+    bias = _place_products(config, n) if config.positions.kind == "disentangled" else StageCost(buckets, pairs)
     norms, sinks = _norm(config, n), heads if config.attention.sinks else 0
     return {
         "norm-1": norms,
@@ -75,13 +82,23 @@ def _attention(config: ModelConfig, n: int) -> dict[str, StageCost]:
         "scores": StageCost(0, 2 * pairs * d_head, True),
         "scaled": StageCost(0, pairs),
         "softcap": StageCost(0, 3 * pairs),  # divide, tanh, multiply
-        "bias": StageCost(buckets, pairs),
+        "bias": bias,
         "softmax": StageCost(sinks, 4 * (pairs + n * sinks)),  # subtract the largest, exponential, sum, divide
         "values": StageCost(0, 2 * pairs * d_head, True),
         "output": _matrix(n, heads * d_head, d, config.has_out_bias),
         "norm-1-after": norms,
         "add-1": StageCost(0, n * d),
     }
+
+
+def _place_products(config: ModelConfig, n: int) -> StageCost:
+    """Queries and keys of relative positions, made from their vectors, and their products with those of the tokens."""
+    positions, width = config.positions, config.attention.n_heads * config.head_size
+    vectors = positions.buckets * config.d_model + positions.normed * _norm(config, n).parameters
+    made = _matrix(positions.buckets, config.d_model, width, config.has_qkv_bias)
+    products = place_products(config)
+    own = 0 if positions.shared else products * made.parameters
+    return StageCost(vectors + own, products * (made.flops + 2 * n * positions.buckets * width), True)
 
 
 def _feed_forward(config: ModelConfig, n: int) -> dict[str, StageCost]:

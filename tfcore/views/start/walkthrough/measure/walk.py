@@ -86,7 +86,7 @@ def _attention(config: ModelConfig, layer: int) -> list[WalkStage]:
         "scores": True,
         "scaled": True,
         "softcap": config.attention.softcap is not None,
-        "bias": config.positions.kind in ("alibi", "relative"),
+        "bias": config.positions.kind in ("alibi", "relative", "disentangled"),
         "mask": config.architecture == "decoder" or config.window_of(layer) is not None,
         "softmax": True,
         "values": True,

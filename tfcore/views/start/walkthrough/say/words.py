@@ -380,6 +380,17 @@ WORDS: dict[str, StageWords] = {
     ),
 }
 
+_PLACES = StageWords(
+    "relative",
+    "Add the scores of relative positions",
+    "$place_words That tells this model how far apart tokens are, in which direction, and whether it matters to these "
+    "tokens.",
+    r"S_{ij} \leftarrow S_{ij} + ($place_sum) \cdot $scale_words",
+    r"+\,\text{relative}",
+    "Unlike a bias of the distance alone, what is added differs along a diagonal, as it depends on the tokens, too "
+    "(arXiv:2006.03654, equation 4).",
+    "position",
+)
 # The parts of the way, as WalkStage.part names them.
 PARTS = {"read": "reading", "attention": "attention", "feed-forward": "feed-forward", "predict": "predicting"}
 # As the slider and links say them, where the name is more a programmer's than a reader's; links may say either.
@@ -444,6 +455,8 @@ def words(config: ModelConfig, stage: str, layer: int, answer: str = "") -> Stag
     plain, given = WORDS[stage], values_for_words(config, stage, layer, answer)
     if stage == "norm-1" and config.norm.placement == "post":  # it comes after attention there
         plain = _NORM
+    if stage == "bias" and config.positions.kind == "disentangled":
+        plain = _PLACES
     if stage == "characters" and config.architecture == "encoder":
         masked, vectors = r"p(\text{masked})", r"(y_1 \dots y_T)"
         ends, see = (masked, _MASKED_SEE) if config.scores_tokens else (vectors, _VECTORS_SEE)
@@ -502,6 +515,8 @@ def values_for_words(config: ModelConfig, stage: str, layer: int, answer: str) -
         if by_root
         else f"{scale:.4g}",
         "scale_sign": rf"\div\sqrt{{{config.head_size}}}" if by_root else rf"\times {scale:.4g}",
+        "place_words": _place_words(config),
+        "place_sum": _place_sum(config),
         "up": r"g = x\,W_{gate}, \quad u = x\,W_{up}" if gated else r"h = x\,W_{up}",
         "up_arrow": r"W_{gate},\,W_{up}" if gated else r"W_{up}",
         "act": _act(config, name),
@@ -524,6 +539,20 @@ def values_for_words(config: ModelConfig, stage: str, layer: int, answer: str) -
         "n_experts": config.experts.n_experts if config.experts else 0,
         "top_k": config.experts.top_k if config.experts else 0,
     }
+
+
+def _place_words(config: ModelConfig) -> str:
+    """What is compared with relative positions, in words."""
+    queries = ["query is compared with where the key stands"] * config.positions.has_c2p
+    keys = ["key is compared with where the query stands"] * config.positions.has_p2c
+    return f"Each {' and each '.join(queries + keys)}: with a vector that is learned for each distance."
+
+
+def _place_sum(config: ModelConfig) -> str:
+    """The products with relative positions, as LaTeX: r is that of i as seen from j."""
+    positions = config.positions
+    terms = (r"q_i \cdot k^r_{i-j}" if positions.has_c2p else "", r"k_j \cdot q^r_{i-j}" if positions.has_p2c else "")
+    return " + ".join(term for term in terms if term)
 
 
 def _act(config: ModelConfig, name: str) -> str:
