@@ -5,6 +5,7 @@ COLOURS = {
     "token embedding": "@embedding",
     "positions": "@position",
     "segments": "@position/0.6",
+    "embedding projection": "@embedding/0.8",
     "attention": "@attention",
     "cross-attention": "@attention/0.6",
     "feed-forward": "@feedforward",
@@ -14,6 +15,7 @@ COLOURS = {
     "norms": "@norm",
     "mlm head": "@residual",
     "pooler": "@residual/0.6",
+    "class head": "@residual",
     "unembedding": "@embedding/0.6",
     "logit biases": "@embedding/0.3",
 }

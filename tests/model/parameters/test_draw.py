@@ -2,7 +2,10 @@
 
 import pytest
 
+from tests.small import DEBERTA, config
 from tfcore.charts import theme
+from tfcore.measures.parameter_count import parameters
+from tfcore.part_configs import ClassesConfig
 from tfcore.presets import PRESETS
 from tfcore.views.model.parameters import draw as figures
 from tfcore.views.model.parameters.measure import model_costs
@@ -24,6 +27,23 @@ def test_every_preset_is_drawn_whole(name):
         sum(parts.values()) for parts in found.count.by_layer.values()
     )
     for figure in (ring, bars, figures.treemap_figure(found.count, 400)):
+        theme.check(figure)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        DEBERTA,
+        {"architecture": "encoder", "head": "none", "d_embed": 6, "n_segments": 2, "pooler": True},
+        {"head": "classes", "classes": ClassesConfig(labels=("no", "yes"), place="last"), "tie_embeddings": False},
+    ],
+    ids=["disentangled", "narrow", "classes"],
+)
+def test_so_are_models_that_are_no_preset(values):
+    count = parameters(config(**values))
+    ring, bars = figures.ring_figure(count, 400), figures.blocks_figure(count, 400)
+    assert sum(ring.data[0]["values"]) == count.total
+    for figure in (ring, bars, figures.treemap_figure(count, 400)):
         theme.check(figure)
 
 
