@@ -41,6 +41,8 @@ GEMMA = LLAMA | {
     "bos_piece": "<bos>",
 }
 T5 = {"model_type": "unigram", "vocab_size": 120, "pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1}
+DEBERTA = {"model_type": "unigram", "vocab_size": 120, "pad_id": 0, "bos_id": 1, "eos_id": 2, "unk_id": 3}
+DEBERTA |= {"pad_piece": "[PAD]", "bos_piece": "[CLS]", "eos_piece": "[SEP]", "unk_piece": "[UNK]"}
 UNIGRAM = {"model_type": "unigram", "vocab_size": 120}
 
 
@@ -105,6 +107,7 @@ KINDS: dict[str, tuple[Any, str, Callable[[Path], object], dict[str, Any]]] = {
     "T5": (hf.T5Tokenizer, "t5", pieces("spiece.model", **T5), {}),
     "XLM-RoBERTa": (hf.XLMRobertaTokenizer, "xlm-roberta", pieces("sentencepiece.bpe.model", **UNIGRAM), {}),
     "CamemBERT": (hf.CamembertTokenizer, "camembert", pieces("sentencepiece.bpe.model", **UNIGRAM), {}),
+    "DeBERTa": (hf.DebertaV2Tokenizer, "deberta-v2", pieces("spm.model", **DEBERTA), {}),
     "GPT-2": (hf.GPT2Tokenizer, "gpt2", merges("<|endoftext|>"), {}),
     "GPT-NeoX": (hf.GPTNeoXTokenizer, "gpt_neox", merges("<|endoftext|>", "<|padding|>"), {}),
     "Qwen2": (hf.Qwen2Tokenizer, "qwen2", merges("<|endoftext|>"), {}),

@@ -106,6 +106,12 @@ SAID = {
         {"added_tokens_decoder": {"315": MASK | {"special": True}}, "mask_token": "<mask>"},
         {},
     ),
+    "pieces in lower case, cut at punctuation": (
+        "DeBERTa",
+        {"do_lower_case": True, "split_by_punct": True},
+        {"added_tokens.json": {"[MASK]": 76}},
+    ),
+    "pieces without a space in front": ("DeBERTa", {"add_prefix_space": False}, {}),
     "capitals": ("BERT", {"do_lower_case": False}, {}),
     "accents": ("BERT", {"strip_accents": False}, {}),
     "no accents, and capitals": ("BERT", {"do_lower_case": False, "strip_accents": True}, {}),

@@ -38,24 +38,33 @@ def declared_in(folder: Path, usual: Mapping[str, str] | None = None) -> Declare
     Raises:
         CheckpointError: a file is damaged, or a field is not what it should be.
     """
-    said, where = {**(usual or {}), **read(folder)}, folder / NAME
+    stated, where = read(folder), folder / NAME
+    said = {**(usual or {}), **stated}
     if "added_tokens_decoder" not in said:
         if named := _contents(folder / MAP):
-            said, where = said | named, folder / MAP
+            said, stated, where = said | named, stated | named, folder / MAP
         if usual is not None and (numbers := _contents(folder / NUMBERS)):
-            said["added_tokens_decoder"] = _numbered(folder / NUMBERS, numbers, said)
+            said["added_tokens_decoder"] = _numbered(folder / NUMBERS, numbers, said, stated)
     try:
         return declared(said)
     except ValueError as error:
         raise CheckpointError(f"{where}: {error}") from error
 
 
-def _numbered(path: Path, numbers: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The tokens of added_tokens.json as added_tokens_decoder has them: those that have a name are special."""
+def _numbered(
+    path: Path, numbers: Mapping[str, Any], said: Mapping[str, Any], stated: Mapping[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """The tokens of added_tokens.json as added_tokens_decoder has them: those that have a name are special, and where a
+    file states it, found before the text is normalised."""
     if any(isinstance(i, bool) or not isinstance(i, int) or i < 0 for i in numbers.values()):
         raise CheckpointError(f"{path} must have an id for each token")
-    named = {one.get("content") if isinstance(one, dict) else one for one in map(said.get, NAMED) if one is not None}
-    return {str(i): {"content": t, "special": t in named, "normalized": t not in named} for t, i in numbers.items()}
+    named, in_files = ({_text(one) for one in map(names.get, NAMED)} for names in (said, stated))
+    return {str(i): {"content": t, "special": t in named, "normalized": t not in in_files} for t, i in numbers.items()}
+
+
+def _text(token: object) -> object:
+    """The text of a token, which may stand in an object."""
+    return token.get("content") if isinstance(token, dict) else token
 
 
 def template_in(folder: Path) -> object:

@@ -18,7 +18,12 @@ from tfcore.loading.tokenizer_json import BYTES, CONTROL, NORMAL, UNKNOWN
 from tfcore.tokenizers.declared import Declared
 from tfcore.tokenizers.worker import MOST_IDS
 
-PIECES = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model")  # SentencePiece's file, whatever it is called
+PIECES = (
+    "tokenizer.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "spm.model",
+)  # SentencePiece's file, whatever it is called
 MERGES = ("vocab.json", "merges.txt")
 WORDS = "vocab.txt"
 MOST_EXTRA = 1_000  # extra_ids; T5 has 100
@@ -219,6 +224,28 @@ def _camembert(place: _Folder) -> dict[str, Any]:
     return replace(model, pieces=[*first, *model.pieces[1:], *_special(place, "mask_token")]).content(True)
 
 
+def _deberta(place: _Folder) -> dict[str, Any]:
+    """Its pieces alone: texts are changed by rules of the class, which leave SentencePiece's aside."""
+    model = _model(place)
+    there = {piece for piece, _, _ in model.pieces} | {text for text, i, _ in place.declared.tokens if i >= 0}
+    names = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+    added = dict.fromkeys(text for name in names if (text := place.named(name)) not in there)
+    content = replace(model, pieces=[*model.pieces, *((text, 0.0, CONTROL) for text in added)]).content(True)
+    lower: list[dict[str, Any]] = [{"type": "Lowercase"}] if place.flag("do_lower_case", False) else []
+    spaces = parts.replace(r"\s{2,}|[\n\r\t]", " ", "Regex")
+    steps = [*lower, spaces, {"type": "NFC"}, {"type": "Strip", "strip_left": False, "strip_right": True}]
+    cuts: list[dict[str, Any]] = []
+    if place.flag("split_by_punct", False):
+        cuts.append({"type": "Punctuation", "behavior": "Isolated"})
+    scheme = "always" if place.flag("add_prefix_space", True) else "first"
+    cuts.append({"type": "Metaspace", "replacement": parts.SPACE, "prepend_scheme": scheme, "split": True})
+    return {
+        **content,
+        "normalizer": {"type": "Sequence", "normalizers": steps},
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": cuts},
+    }
+
+
 def _special(place: _Folder, *names: str) -> list[Token]:
     return [(place.named(name), 0.0, CONTROL) for name in names]
 
@@ -289,6 +316,7 @@ _GEMMA = {
     "mask_token": "<mask>",
 }
 _BERT = {f"{name.lower()}_token": f"[{name}]" for name in ("UNK", "SEP", "PAD", "CLS", "MASK")}
+_DEBERTA = {"bos_token": "[CLS]", "eos_token": "[SEP]", **_BERT}
 _T5 = {"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
 _GPT2 = dict.fromkeys(("unk_token", "bos_token", "eos_token"), _END)
 _QWEN2 = dict.fromkeys(("unk_token", "eos_token", "pad_token"), _END)
@@ -305,6 +333,9 @@ _CLASSES: dict[str, _Class] = {
     ),
     "CamembertTokenizer": _Class(
         content=_camembert, files=PIECES, usual=_FIVE, around=_AROUND, families=("camembert",)
+    ),
+    "DebertaV2Tokenizer": _Class(
+        content=_deberta, files=PIECES, usual=_DEBERTA, around=_BETWEEN, families=("deberta-v2",)
     ),
     "GPT2Tokenizer": _Class(content=_BPE, files=MERGES, usual=_GPT2, families=("gpt2", "gpt_neo", "opt", "starcoder2")),
     "GPTNeoXTokenizer": _Class(
