@@ -11,6 +11,8 @@ import inspect
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial, wraps
 from typing import Any, Protocol, TypeVar
@@ -89,6 +91,25 @@ class Shelf:
 
 SHELF = Shelf(MOST)
 _MISSING = object()  # a result may be None
+_drawn: ContextVar[dict[Hashable, Any] | None] = ContextVar("results of models without a name", default=None)
+
+
+@contextmanager
+def while_drawn(results: dict[Hashable, Any] | None = None) -> Iterator[None]:
+    """Until the block ends, results of models in memory are kept, too: a view asks for some of them again and again,
+    and nobody changes the model meanwhile. A block inside another keeps them as long as that.
+
+    Args:
+        results: where; None means for this block alone.
+    """
+    if _drawn.get() is not None and results is None:
+        yield
+        return
+    token = _drawn.set({} if results is None else results)
+    try:
+        yield
+    finally:
+        _drawn.reset(token)
 
 
 class Kept(Protocol[Result]):
@@ -105,7 +126,7 @@ def kept(function: Callable[..., Result], *, entries: int) -> Kept[Result]:
     Args:
         function: of hashable values, a Reading or a Source the first of them if it takes one; or of `model, tokenizer,
             ...` or `model, ...`: then what is returned takes a Source in their place. Results for a model that has no
-            name are not kept.
+            name are kept while a view is drawn.
         entries: results that are kept, at most.
     """
     parameters = list(inspect.signature(function).parameters)
@@ -124,9 +145,13 @@ def kept(function: Callable[..., Result], *, entries: int) -> Kept[Result]:
 
     @wraps(function)
     def keeping(*args: Any, **values: Any) -> Any:
-        if args and is_nameless(args[0]):
-            return made(*args, **values)
         key = args, tuple(sorted(values.items()))
+        if args and is_nameless(args[0]):
+            if (own := _drawn.get()) is None:
+                return made(*args, **values)
+            if (result := own.get((keeping, key), _MISSING)) is _MISSING:
+                result = own[keeping, key] = made(*args, **values)
+            return result
         try:
             with making.setdefault(key, threading.Lock()):  # who asks for the same waits, and need not compute it
                 if (result := results.get(key, _MISSING)) is _MISSING:

@@ -34,7 +34,8 @@ from tfcore.measures.token_text import shorten as cut
 from tfcore.measures.token_text import visible_character
 from tfcore.tokenizers.tokenizer import unmarked
 from tfcore.views.finding import Finding, Statement
-from tfcore.views.sources import File, Reading, in_memory, name_of
+from tfcore.views.kept import while_drawn
+from tfcore.views.sources import File, Reading, as_taken, in_memory, name_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -323,14 +324,18 @@ def _plain(value: Any) -> Any:
 
 
 def view(function: Callable[P, View]) -> Callable[P, View]:
-    """Let a function that returns a View note how it was called."""
+    """Let a function that returns a View note how it was called; it may be given `model, tokenizer, text` in the place
+    of a Reading, and `model, tokenizer` in that of a Source."""
     signature = inspect.signature(function)
+    draw: Callable[..., View] = function
 
     @wraps(function)
     def noting(*args: P.args, **kwargs: P.kwargs) -> View:
-        given = signature.bind(*args, **kwargs).arguments
+        taken, named = as_taken(signature.parameters, args, kwargs)
+        given = signature.bind(*taken, **named).arguments
         said = {name: _said(value) for name, value in given.items() if name != SO_FAR}
-        return replace(function(*args, **kwargs), made=Made(noting, said))
+        with while_drawn():
+            return replace(draw(*taken, **named), made=Made(noting, said))
 
     return noting
 

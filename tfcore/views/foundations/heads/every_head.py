@@ -27,6 +27,7 @@ from tfcore.views.foundations.heads.measure.attention import (
     tile_maps,
     tile_places,
     tile_side,
+    token_to_follow,
 )
 from tfcore.views.foundations.heads.measure.attention_maps import (
     AttentionReading,
@@ -130,12 +131,13 @@ def mosaic(reading: Reading, order: Order, layer: int, head: int, log: bool = Fa
 
 
 @view
-def portrait(reading: Reading, layer: int, head: int, token: int) -> View:
+def portrait(reading: Reading, layer: int, head: int, token: int | None = None) -> View:
     """One head over a line of the text: arcs to the tokens that the chosen one attends to (arXiv:1706.03762, eq. 1).
 
     Args:
-        token: the chosen one.
+        token: the chosen one; None for the one with the head's strongest look.
     """
+    token = token_to_follow(reading, layer, head) if token is None else token
     read, pattern = attention(reading), map_of_head(reading, layer, head)
     labels = tick_labels(read.queries)
     line = portraits.line_of(labels, pattern[token], token)

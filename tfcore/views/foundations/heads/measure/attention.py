@@ -110,6 +110,14 @@ def first_look(reading: Reading) -> tuple[int, int, int]:
     return (*place, patterns.shape[2] - 1) if every is None else (every.layer, every.head, every.query)
 
 
+def token_to_follow(reading: Reading, layer: int, head: int) -> int:
+    """The query token with the strongest look of a head, from one word at another; the last where there is none."""
+    attended = attention(reading)
+    patterns = attended.maps.patterns[layer, head][None, None]
+    own = strongest_look(patterns, attended.queries, attended.keys, attended.sink)
+    return len(attended.queries) - 1 if own is None else own.query
+
+
 # ---- which heads have a tile ----
 
 
