@@ -11,6 +11,7 @@ from tfcore.inspection.capture import Capture as Capture
 from tfcore.inspection.edits import Edit as Edit
 from tfcore.kv_cache import KVCache as KVCache
 from tfcore.loading.checkpoints import available as available
+from tfcore.loading.checkpoints import from_transformers as from_transformers
 from tfcore.loading.checkpoints import load as load
 from tfcore.loading.checkpoints import save as save
 from tfcore.loading.checkpoints import shipped as shipped

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from safetensors.torch import save_file
@@ -27,6 +27,7 @@ from tfcore.loading.gguf_file import Elsewhere
 from tfcore.loading.gguf_models import GgufWeights, gguf_in
 from tfcore.loading.gguf_tokenizer import tokenizer_json
 from tfcore.loading.hub import FORMS, OnHub, Remote, fetch, is_hub_name, look, part
+from tfcore.loading.model_in_memory import StateWeights, settings_of, tokenizer_in_memory
 from tfcore.loading.tokenizer_files import declared_of, lacking, tokenizer_json_of
 from tfcore.loading.weights import LoadProgress, Tell, Weights, bytes_of, check_memory, free_memory
 from tfcore.model import Transformer
@@ -224,9 +225,38 @@ def load(
         config, shapes = _promised(remote)
         check_memory(shapes, _types(config, shapes, dtype), place)
         folder = fetch(remote, tell, largest_download)
-    model = _filled(folder, dtype, place, tell)
+    with _opened(folder) as opened:
+        model = _filled(opened, dtype, place, tell)
     known = isinstance(name_or_path, str) and name_or_path in available()  # read once: 49,152 tokens take half a second
     return model, _described(folder)[1] if known else _read_tokenizer(folder, model.config)
+
+
+def from_transformers(model: Any, tokenizer: Any = None) -> tuple[Transformer, Tokenizer | None]:
+    """A model of `transformers` that is in memory, as `load` would read it from its folder, and its tokenizer.
+
+    Weights are shared where ours lie as theirs do, the others are copies: of a LLaMA the embeddings, the norms and the
+    second matrices of attention and feed-forward layers are shared, and W_Q, W_K, W_V and both first matrices copied.
+    What is trained of it afterwards changes the shared ones alone: take it again. Matrices in 16 bits stay so, and are
+    computed with in float32.
+
+    Args:
+        model: of a class that `load` reads from a folder. Its mode, gradients, hooks and dtype are left alone.
+        tokenizer: a fast one of `transformers`; None: the model reads no text.
+
+    Raises:
+        CheckpointError: as load, of a model that is unsupported; a slow tokenizer.
+    """
+    model = getattr(model, "_orig_mod", model)  # of torch.compile
+    values, writing = settings_of(model)
+    said = f"the {type(model).__name__} in memory"
+    family = _family(said, values)
+    assert family is not None
+    weights = StateWeights(model.state_dict(), family.canonical, said)
+    values = values if writing is None else _with_writing(values, writing)
+    ours = _sharing(_Opened(said, values, family, weights), weights)
+    if tokenizer is None:
+        return ours, None
+    return ours, _fitting(tokenizer_in_memory(tokenizer), ours.config, f"the {type(tokenizer).__name__}")
 
 
 def _types(config: ModelConfig, shapes: Mapping[str, Shape], dtype: torch.dtype | None) -> dict[str, torch.dtype]:
@@ -253,7 +283,7 @@ def _promised(remote: Remote) -> tuple[ModelConfig, dict[str, Shape]]:
         with _opened(remote) as opened:
             config, shapes, _ = _planned(opened)
             assert isinstance(opened.weights, GgufWeights)
-            tokenizer_json(opened.weights.file.settings, opened.said)
+            tokenizer_json(opened.weights.file.settings, opened.weights.path)
         return config, shapes
     path = remote.folder / "config.json"
     values = read_json(path)
@@ -282,21 +312,24 @@ def folder_of(name_or_path: str | Path | OnHub) -> Path | None:
     )
 
 
+AnyWeights: TypeAlias = Weights | GgufWeights | AdaptedWeights | StateWeights
+
+
 @dataclass(frozen=True, slots=True)
 class _Opened:
     """A checkpoint whose headers are read.
 
     Args:
-        said: the file with the settings.
+        said: the file with the settings, or what a model in memory is called.
         values: the settings.
         family: None for a folder of our own.
         weights: its tensors.
     """
 
-    said: Path
+    said: Path | str
     values: dict[str, Any]
     family: Family | None
-    weights: Weights | GgufWeights | AdaptedWeights
+    weights: AnyWeights
 
 
 @contextmanager
@@ -319,16 +352,20 @@ def _opened(place: Path | Remote) -> Iterator[_Opened]:
     values = read_json(path)
     family = _family(path, values)
     if family is not None and (said := place / "generation_config.json").is_file():
-        of_writing = read_json(said)
-        values |= {name: of_writing.get(name) for name in OF_WRITING}
-        values |= {START: of_writing[START]} if of_writing.get(START) is not None else {}
+        values = _with_writing(values, read_json(said))
     with Weights(place, family.canonical if family else str) as weights:
         yield _Opened(path, values, family, weights)
 
 
+def _with_writing(values: dict[str, Any], writing: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a model with what generation_config.json says of texts that are written."""
+    start = {} if writing.get(START) is None else {START: writing[START]}
+    return values | {name: writing.get(name) for name in OF_WRITING} | start
+
+
 def _adapted(folder: Path, base: _Opened) -> Iterator[_Opened]:
     """The base of an adapter with what that changes, until the block ends."""
-    assert not isinstance(base.weights, AdaptedWeights)
+    assert not isinstance(base.weights, AdaptedWeights | StateWeights)
     with AdaptedWeights(folder, base.weights, base.family) as weights:
         opened = replace(base, weights=weights)
         if more := weights.classes(base.values):  # in the place of the base's own head, whose tensors are left out
@@ -368,30 +405,52 @@ def _planned(opened: _Opened) -> tuple[ModelConfig, dict[str, Shape], dict[str, 
     return config, shapes, pieces
 
 
-def _filled(place: Path, dtype: torch.dtype | None, device: torch.device, tell: Tell | None = None) -> Transformer:
-    """The model at a place. Tensors are brought over one at a time, so there is no second copy of the weights."""
-    with _opened(place) as opened:
-        config, shapes, pieces = _planned(opened)
-        types, halved = _types(config, shapes, dtype), _is_halved(shapes, dtype)
-        check_memory(shapes, types, device)
-        for name, parts in pieces.items():
-            if halved and types[name] == torch.bfloat16 and all(opened.weights.is_float16(p.source) for p in parts):
-                types[name] = torch.float16
-        done, total = 0, bytes_of(shapes, types)
-        # room for all of them first: between them, what is read would leave holes
-        state = {name: torch.empty(shapes[name], dtype=types[name], device=device) for name in pieces}
-        for name, parts in pieces.items():
-            _fill(state[name], parts, opened.weights)
-            done += state[name].nbytes
-            if tell is not None:
-                tell(LoadProgress("load", done, total))
+def _filled(opened: _Opened, dtype: torch.dtype | None, device: torch.device, tell: Tell | None = None) -> Transformer:
+    """The model of a checkpoint. Tensors are brought over one at a time, so there is no second copy of the weights."""
+    config, shapes, pieces = _planned(opened)
+    types, halved = _types(config, shapes, dtype), _is_halved(shapes, dtype)
+    check_memory(shapes, types, device)
+    for name, parts in pieces.items():
+        if halved and types[name] == torch.bfloat16 and all(opened.weights.is_float16(p.source) for p in parts):
+            types[name] = torch.float16
+    done, total = 0, bytes_of(shapes, types)
+    # room for all of them first: between them, what is read would leave holes
+    state = {name: torch.empty(shapes[name], dtype=types[name], device=device) for name in pieces}
+    for name, parts in pieces.items():
+        _fill(state[name], parts, opened.weights)
+        done += state[name].nbytes
+        if tell is not None:
+            tell(LoadProgress("load", done, total))
+    return _with_state(config, state, torch.float32 if halved else None).to(device)
+
+
+def _sharing(opened: _Opened, weights: StateWeights) -> Transformer:
+    """The model of one in memory: the tensors that lie in both alike are the same, in 16 bits where they are matrices;
+    the others are copies, in float32 unless they are such matrices."""
+    config, shapes, pieces = _planned(opened)
+    narrow = matrices(blank(config))
+    types = {name: weights.common_type(parts) if name in narrow else torch.float32 for name, parts in pieces.items()}
+    shared = {name: weights.whole(parts, shapes[name], types[name]) for name, parts in pieces.items()}
+    check_memory({name: shapes[name] for name, one in shared.items() if one is None}, types, weights.device)
+    state = {}
+    for name, one in shared.items():
+        state[name] = torch.empty(shapes[name], dtype=types[name], device=weights.device) if one is None else one
+        if one is None:
+            _fill(state[name], pieces[name], weights)
+        else:
+            _check_finite(one, pieces[name], weights)
+    return _with_state(config, state, torch.float32)
+
+
+def _with_state(config: ModelConfig, state: Mapping[str, Tensor], wider: torch.dtype | None) -> Transformer:
+    """A model of these weights, ready to answer; see `widen`."""
     model = blank(config)
     model.load_state_dict(state, assign=True)
-    widen(model, torch.float32 if halved else None)
-    return model.to(device).eval().requires_grad_(False)
+    widen(model, wider)
+    return model.eval().requires_grad_(False)
 
 
-def _family(said: Path, values: dict[str, Any]) -> Family | None:
+def _family(said: Path | str, values: dict[str, Any]) -> Family | None:
     """The family of a checkpoint of `transformers`; None for a folder of our own."""
     try:
         return family_of(values) if "model_type" in values else None
@@ -399,7 +458,7 @@ def _family(said: Path, values: dict[str, Any]) -> Family | None:
         raise CheckpointError(f"{said}: {error}") from error
 
 
-def _config(said: Path, family: Family | None, values: dict[str, Any], tensors: Tensors) -> ModelConfig:
+def _config(said: Path | str, family: Family | None, values: dict[str, Any], tensors: Tensors) -> ModelConfig:
     try:
         return ModelConfig.from_dict(values) if family is None else config_of(family, values, tensors)
     except CheckpointError:
@@ -419,13 +478,17 @@ def shapes_of(model: Transformer) -> dict[str, Shape]:
     return {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
 
 
-def _fill(tensor: Tensor, pieces: list[Piece], weights: Weights | GgufWeights | AdaptedWeights) -> None:
+def _fill(tensor: Tensor, pieces: list[Piece], weights: AnyWeights) -> None:
     """One tensor of our model, assembled from those of the checkpoint, or of ones where it comes from none."""
     if not pieces:
         tensor.fill_(1)
     for piece in pieces:
         part = weights.read(piece.source)
         tensor[piece.place] = piece.ours(part)
+    _check_finite(tensor, pieces, weights)
+
+
+def _check_finite(tensor: Tensor, pieces: list[Piece], weights: AnyWeights) -> None:
     if not bool(torch.isfinite(tensor).all()):
         raise CheckpointError(f"{weights.path}: {pieces[0].source} holds numbers that are not finite in {tensor.dtype}")
 
@@ -445,6 +508,11 @@ def _read_tokenizer(place: Path, config: ModelConfig) -> Tokenizer | None:
         tokenizer = _isolated(made, place, declared_of(place), config.vocab_size)
     else:
         return None
+    return _fitting(tokenizer, config, said)
+
+
+def _fitting(tokenizer: Tokenizer, config: ModelConfig, said: Path | str) -> Tokenizer:
+    """A tokenizer whose tokens a model has rows for."""
     if tokenizer.vocab_size > config.vocab_size:
         raise CheckpointError(
             f"{said} has {tokenizer.vocab_size} tokens, more than the vocab_size={config.vocab_size} of its config"
