@@ -37,9 +37,9 @@ $(VENV)/.installed: requirements.txt
 	$(BIN)/python -m pip install --quiet --no-compile --requirement requirements.txt
 	touch $@
 
-$(VENV)/.installed-dev: requirements-dev.txt requirements-dask.txt $(VENV)/.installed
+$(VENV)/.installed-dev: requirements-dev.txt requirements-dask.txt requirements-notebook.txt $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --no-compile --requirement requirements.txt \
-	--requirement requirements-dask.txt --requirement requirements-dev.txt
+	--requirement requirements-dask.txt --requirement requirements-notebook.txt --requirement requirements-dev.txt
 	touch $@
 
 # For one person on their own machine, who may load any model; a server for others is started without these settings.
@@ -73,7 +73,7 @@ FILES ?= tests/core tests/inspection tests/generation
 pretended: setup-dev
 	TFCORE_DEVICE=pretend OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder -m "not nightly" $(FILES)
 
-# TransformerLens, which some tests of the night compare with
+# TransformerLens, which some tests of the night compare with, and the notebooks that widgets are shown in
 oracles: $(VENV)/.installed-oracles
 $(VENV)/.installed-oracles: requirements-oracles.txt $(VENV)/.installed-dev
 	$(BIN)/python -m pip install --quiet --no-compile --requirement requirements-oracles.txt \

@@ -124,6 +124,15 @@ interface Scene {
   film?: (element: HTMLElement) => Film | null
 }
 
+// What anywidget gives to widget.js: values that Python has, too.
+interface NotebookModel {
+  get(name: string): any
+  set(name: string, value: unknown): void
+  save_changes(): void
+  on(event: string, call: () => void): void
+  off(event: string, call: () => void): void
+}
+
 // A movement: its milliseconds, and what shows a moment of it, from 0 to 1.
 interface Film {
   lasts: number

@@ -58,7 +58,8 @@ def test_the_wheel_holds_tfcore_and_nothing_else(built):
 def test_its_extras_are_the_requirements(built):
     with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
         metadata = wheel.read(next(name for name in wheel.namelist() if name.endswith("/METADATA"))).decode()
-    for extra, names in {"app": [""], "dev": ["", "-dask", "-dev"], "docs": ["-docs"]}.items():
+    extras = {"app": [""], "dev": ["", "-dask", "-notebook", "-dev"], "docs": ["-docs"], "notebook": ["-notebook"]}
+    for extra, names in extras.items():
         lines = [line for name in names for line in (ROOT / f"requirements{name}.txt").read_text("utf-8").splitlines()]
         pinned = {line for line in lines if not line.startswith("#")}
         assert pinned == set(re.findall(rf'^Requires-Dist: (.+); extra == "{extra}"$', metadata, re.MULTILINE))

@@ -9,7 +9,7 @@ A scene is NAME.js with NAME.css beside it. The script imports nothing but scrip
 
 where `tell(name, value)` says what a visitor clicked; without it nothing can be clicked. The CSS variables --role-NAME
 of the element are the colours, and those of HOUSE its text, lines and papers, as Streamlit calls them. What is drawn on
-a canvas takes its colours from `palette` of colours.js.
+a canvas takes its colours from `palette` of colours.js. widget.js shows a scene in a notebook.
 """
 
 import json
@@ -64,14 +64,38 @@ def html(name: str, data: Mapping[str, Any], height: int, theme: Theme) -> str:
         f"{files()[f'{name}.css']}</style>\n"
         f'<div id="scene"></div>\n'
         f'<script type="module">\n'
-        f"const urls = {{}}\n"
-        f"for (const [name, code] of Object.entries({_script(_modules(f'{name}.js'))})) {{\n"
-        f'  const linked = code.replace(/ from "\\.\\/([^"]+)"/g, (_, other) => ` from "${{urls[other]}}"`)\n'
-        f'  urls[name] = URL.createObjectURL(new Blob([linked], {{ type: "text/javascript" }}))\n'
-        f"}}\n"
+        f"{_urls(_modules(f'{name}.js'))}"
         f"const {{ draw }} = await import(urls[{_script(f'{name}.js')}])\n"
         f'draw(document.getElementById("scene"), {_script(data)})\n'
         f"</script>"
+    )
+
+
+def widget(name: str) -> tuple[str, str]:
+    """The script of a scene as one module for anywidget, which draws it in a notebook, and its style."""
+    modules = _modules(f"{name}.js") | _modules("widget.js")
+    script = (
+        f"{_urls(modules)}"
+        f"const [scene, door] = await Promise.all([import(urls[{_script(f'{name}.js')}]), import(urls['widget.js'])])\n"
+        f"export default door.widget(scene)\n"
+    )
+    own = "".join(f"--st-{key}: {value};" for key, value in HOUSE.items() if not value.startswith("@"))
+    frame = f"{own} margin: 0; padding: 8px; background: var(--st-background-color); color: var(--st-text-color)"
+    return (
+        script,
+        f".tf-widget {{ {frame} }}\n.tf-widget figcaption {{ font-family: var(--st-font) }}\n{files()[f'{name}.css']}",
+    )
+
+
+def _urls(modules: Mapping[str, str]) -> str:
+    """A script after which `urls` has the address of each of these modules, by their names; each comes after what it
+    imports."""
+    return (
+        f"const urls = {{}}\n"
+        f"for (const [name, code] of Object.entries({_script(modules)})) {{\n"
+        f'  const linked = code.replace(/ from "\\.\\/([^"]+)"/g, (_, other) => ` from "${{urls[other]}}"`)\n'
+        f'  urls[name] = URL.createObjectURL(new Blob([linked], {{ type: "text/javascript" }}))\n'
+        f"}}\n"
     )
 
 
