@@ -22,7 +22,8 @@ STREAMLIT = (sys.executable, "-m", "streamlit", "run", "app.py", "--server.addre
 class Output:
     """What a server says, read as it comes so that it never waits for a reader."""
 
-    ADDRESS = re.compile(r"(?:Serving|running) on (http://[\d.]+:\d+)|URL: (http://[\d.]+:\d+)")
+    HOST = r"(http://(?:[\d.]+|localhost):\d+)"
+    ADDRESS = re.compile(rf"(?:Serving|running) on {HOST}|URL: {HOST}|\] {HOST}/lab")
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.lines: list[str] = []
@@ -35,7 +36,7 @@ class Output:
         for line in process.stdout or ():
             self.lines = [*self.lines[-40:], line]
             if not self.address and (found := self.ADDRESS.search(line)):
-                self.address = found[1] or found[2]
+                self.address = next(filter(None, found.groups()))
                 self.told.set()
         self.told.set()
 
@@ -44,8 +45,12 @@ class Output:
 
 
 @contextmanager
-def serve(*command: str, **environment: str) -> Iterator[str]:
-    """A server that can answer, stopped afterwards: its address, such as http://127.0.0.1:40123."""
+def serve(*command: str, health: str = "/healthz", **environment: str) -> Iterator[str]:
+    """A server that can answer, stopped afterwards: its address, such as http://127.0.0.1:40123.
+
+    Args:
+        health: is no visit of a page, and there once it can answer.
+    """
     with subprocess.Popen(
         command,
         cwd=ROOT,
@@ -58,7 +63,7 @@ def serve(*command: str, **environment: str) -> Iterator[str]:
         try:
             if not output.told.wait(SECONDS) or not output.address:
                 raise output.failure("the server told no address")
-            wait_until_healthy(process, output)
+            wait_until_healthy(process, output, health)
             yield output.address
         finally:
             process.terminate()
@@ -78,12 +83,12 @@ def without_traceback(folder: Path, **environment: str) -> Iterator[str]:
     assert not re.search("Traceback|Error|Uncaught", log.read_text("utf-8"))
 
 
-def wait_until_healthy(process: subprocess.Popen[str], output: Output) -> None:
+def wait_until_healthy(process: subprocess.Popen[str], output: Output, health: str = "/healthz") -> None:
     """Ask /healthz, which is no visit of a page, until the model answers."""
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
         try:
-            if get(output.address, "/healthz")[0].status == 200:
+            if get(output.address, health)[0].status == 200:
                 return
         except (OSError, HTTPException):
             pass  # not listening yet
@@ -92,7 +97,7 @@ def wait_until_healthy(process: subprocess.Popen[str], output: Output) -> None:
         except subprocess.TimeoutExpired:
             continue
         raise output.failure("the server ended")
-    raise output.failure(f"/healthz was not 200 within {SECONDS:.0f} s")
+    raise output.failure(f"{health} was not 200 within {SECONDS:.0f} s")
 
 
 def get(address: str, path: str, **headers: str) -> tuple[HTTPResponse, bytes]:
