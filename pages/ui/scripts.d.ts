@@ -180,13 +180,14 @@ interface RiverColumn {
   first: number
   last: number
   open: boolean
-  ribbons: [query: number, key: number, share: number, head: number | null][]
+  ribbons: [query: number, key: number, share: number, head: number | null, cell?: [query: number, key: number]][] // a cell of which it is drawn for
 }
 
 interface RiverData {
   seq?: number // what a hand moves is answered with it
   tokens: string[]
   target: number
+  kept?: number[] | null // tokens with a row of their own where there is little room; none given: all
   layers: string[] // names of the attention layers
   columns: RiverColumn[]
   stream: number[][] // before each layer and after the last one, by token

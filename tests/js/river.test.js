@@ -5,6 +5,7 @@ import { load, place, press, window } from "./browser.js"
 
 const { draw, film, picture } = await load("river.js")
 const { edges, lay, reached } = await load("river_layout.js")
+const { folded } = await load("river_rows.js")
 
 const DATA = {
   seq: 0,
@@ -94,6 +95,46 @@ test("rows never overlap, however wide their streams are", () => {
   const scene = lay({ ...many, stream: [some, some], feedforward: [Array(40).fill(0)] }, 1000)
   const rows = scene.rows.map(({ row, y }) => [y - 22 * some[row], y + 22 * some[row]])
   rows.slice(1).forEach(([top], i) => assert.ok(top > rows[i][1]))
+})
+
+// Tokens 1, 2, 3 and 6 have no row of their own: the first three are a run, 6 is alone.
+const LONG = {
+  ...DATA, tokens: ["<a>", "·b", "·c", "·d", "·e", "·f", "·g", "·h"], target: 7, kept: [0, 4, 5, 7], choosing: true,
+  columns: [{ first: 0, last: 0, open: true, ribbons: [[7, 1, 0.1, 1], [7, 3, 0.2, 1], [7, 2, 0.05, null], [3, 1, 0.1, 0], [4, 0, 0.1, 0]] }],
+  layers: ["layer 0"], stream: [[0.1, 0.1, 0.2, 0.1, 0.1, 0.1, 0.1, 0.2], [0, 0, 0, 0.1, 0.2, 0, 0, 0.7]],
+  feedforward: [[0, 0.03, 0, 0.04, 0, 0, 0, 0.2]], effects: [[0.1, 2]], exact: [true], kinds: [["broad", "induction"]], guesses: [null],
+}
+
+test("neighbours that carry little share a row, and all sums are what they were", () => {
+  const { data, rows, runs } = folded(LONG)
+  assert.deepEqual(rows, [0, 1, 4, 5, 6, 7])
+  assert.deepEqual([...runs], [[1, [1, 2, 3]]])
+  data.stream.forEach((stage, i) => near(rows.reduce((sum, row) => sum + stage[row], 0), LONG.stream[i].reduce((sum, one) => sum + one, 0)))
+  near(data.stream[0][1], 0.4)
+  near(data.feedforward[0][1], 0.07)
+  const ribbons = data.columns[0].ribbons.map(([query, key, share, head, cell]) => [query, key, Math.round(100 * share), head, ...cell])
+  assert.deepEqual(ribbons, [[7, 1, 30, 1, 7, 3], [4, 0, 10, 0, 4, 0], [7, 1, 5, null, 7, 2]]) // within the run: none
+  const scene = lay(LONG, 1000), whole = lay(LONG, 1000, true)
+  assert.deepEqual(scene.rows.map(({ words }) => words), ["<a>", "⋯ 3 tokens", "·e", "·f", "·g", "·h"])
+  assert.equal(whole.rows.length, 8)
+  assert.ok(scene.height < whole.height)
+  assert.deepEqual(shape(scene, "r0.1:1-7").ribbon, [0, 1, 7, 3]) // a click opens the cell that carries most
+  assert.deepEqual(lay({ ...LONG, zoom: { layer: 0, head: 1, weights: null } }, 1000).rows.length, 8) // a head is seen whole
+  assert.equal(lay({ ...LONG, kept: null }, 1000).rows.length, 8)
+})
+
+test("a click on a row that tokens share shows each of them, and a button folds them again", () => {
+  const { find, sent } = shown(LONG)
+  const row = () => find("[role=button]").find(one => one.getAttribute("aria-label").endsWith("Show these 3 tokens"))
+  const toggle = () => find("button").find(one => /tokens|rows/.test(one.textContent))
+  assert.ok(row().getAttribute("aria-label").startsWith("·b·c·d: 40 %"))
+  press(row(), "Enter")
+  assert.equal(row(), undefined)
+  assert.equal(toggle().textContent, "Fewer rows")
+  toggle().click()
+  assert.ok(row())
+  assert.equal(toggle().textContent, "All 8 tokens")
+  assert.deepEqual(sent(), []) // it is a matter of the picture alone
 })
 
 test("a narrow page shows the twelve widest streams and the token that is explained", () => {
@@ -300,7 +341,7 @@ test("where nobody is told of it, nothing can be clicked or changed, and all is 
   assert.equal(find("[role=button], [role=slider], .tf-press, .tf-head").length, 0)
   const names = find("[tabindex]").map(one => one.getAttribute("aria-label"))
   assert.ok(names.includes("·b, 90.0 %") && names.includes("head 0.1, induction: without it, the logit of b falls by 2.00"))
-  assert.deepEqual(find("button").map(one => [one.textContent, one.hidden]), [["Pause", false], ["1×", false], ["Whole state", true], ["+", false], ["−", false]])
+  assert.deepEqual(find("button").map(one => [one.textContent, one.hidden]), [["Pause", false], ["1×", false], ["Whole state", true], ["All 3 tokens", true], ["+", false], ["−", false]])
   assert.ok(find("path").every(one => !one.onclick))
 })
 

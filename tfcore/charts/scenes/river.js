@@ -3,6 +3,7 @@ import { palette, tint } from "./colours.js"
 import { html, set, svg } from "./dom.js"
 import { answered, begun, ended, follow, post } from "./dragging.js"
 import { edges, lay, reached } from "./river_layout.js"
+import { foldable } from "./river_rows.js"
 import { aimed, crumbs, inward, outward } from "./river_zoom.js"
 
 const SPRING = 260, WAVE = 3000 // ms
@@ -19,7 +20,7 @@ const KEYS = { ArrowUp: STEP, ArrowRight: STEP, ArrowDown: -STEP, ArrowLeft: -ST
 /**
  * @typedef {import("./dragging.js").Dragged & {
  *   root: HTMLElement, svg: SVGSVGElement, clip: SVGRectElement, bands: SVGGElement, marks: SVGGElement,
- *   play: HTMLButtonElement, whole: HTMLButtonElement, speed: HTMLButtonElement, observer: ResizeObserver, live: boolean,
+ *   play: HTMLButtonElement, whole: HTMLButtonElement, speed: HTMLButtonElement, every: HTMLButtonElement, all: boolean, observer: ResizeObserver, live: boolean,
  *   data: RiverData, colours: Palette, scene: Scene, factors: Record<string, number>, drawn: Map<string, Drawn>,
  *   kept: Map<string, SVGGElement>, springs: Map<string, Spring>, began: number, asked: number, wave: number, waved: number, paused: boolean,
  *   path: HTMLElement, nearer: HTMLButtonElement, farther: HTMLButtonElement, aim: import("./river_zoom.js").Zoom | null, zoomed: number, spread: number,
@@ -69,7 +70,7 @@ function create(parent, data) {
   const marks = svg("g", {}, board)
   const view = /** @type {View} */ (/** @type {Partial<View>} */ ({
     ...begun(data.seq ?? 0), root, svg: board, clip, bands, marks, data, drawn: new Map(), kept: new Map(), springs: new Map(), factors: {},
-    asked: 0, began: 0, wave: still() ? 1 : 0, waved: 0, paused: false, rate: 1, frames: 0, stamp: "", size: 0, path: where, aim: null, zoomed: 0, spread: 0,
+    asked: 0, began: 0, wave: still() ? 1 : 0, waved: 0, paused: false, rate: 1, frames: 0, stamp: "", size: 0, path: where, aim: null, zoomed: 0, spread: 0, all: false,
   }))
   const buttons = html("div", "tf-river-buttons", root)
   view.play = button(buttons, "Play", () => play(view))
@@ -80,6 +81,7 @@ function create(parent, data) {
   view.speed.title = "Speed of the wave"
   view.whole = button(buttons, "Whole state", () => view.send("whole", 0))
   view.whole.title = "Widths are shares of the state again (Escape)"
+  view.every = button(buttons, "", () => rowsOfAll(view, !view.all))
   view.nearer = button(buttons, "+", () => zoom(view, inward(view.data, view.aim, view.live)))
   view.nearer.title = "Enlarge a layer, then a head (+, or pinch over it)"
   view.farther = button(buttons, "−", () => zoom(view, outward(view.data)))
@@ -178,7 +180,10 @@ function arrange(view) {
   view.size = /** @type {HTMLElement} */ (view.svg.parentElement).clientWidth
   if (!view.size) return // hidden in a tab: drawn when it gets a size
   view.colours = palette(view.root)
-  const scene = (view.scene = lay(view.data, view.size))
+  const scene = (view.scene = lay(view.data, view.size, view.all))
+  view.every.hidden = scene.down || !foldable(view.data)
+  view.every.textContent = view.all ? "Fewer rows" : `All ${view.data.tokens.length} tokens`
+  view.every.title = view.all ? "Neighbours that carry little share a row" : "Each token in a row of its own"
   set(view.svg, { width: scene.width, height: scene.height, viewBox: `0 0 ${scene.width} ${scene.height}` })
   set(view.clip, { height: scene.height + 20, y: -10 })
   way(view)
@@ -197,6 +202,12 @@ function arrange(view) {
   delete view.root.dataset.fps
   cancelAnimationFrame(view.asked)
   tick(view, view.began)
+}
+
+/** @param {View} view @param {boolean} all */
+function rowsOfAll(view, all) {
+  view.all = all
+  arrange(view)
 }
 
 /** @param {View} view */
@@ -314,22 +325,22 @@ function mark(view) {
     set(node, said)
     return node
   }
-  for (const { row, words: token, x, y, turn, share } of scene.rows) {
-    const began = `${data.tokens[row]}: ${percent(share)} of ${data.whole} began here`
-    const node = group("row" + row, data.choosing
+  for (const { row, words: token, x, y, turn, share, run } of scene.rows) {
+    const began = `${run.length ? run.map(i => data.tokens[i]).join("") : data.tokens[row]}: ${percent(share)} of ${data.whole} began here`
+    const node = group("row" + row, run.length ? { tabindex: 0, role: "button", "aria-label": `${began}. Show these ${run.length} tokens`, class: "tf-press" } : data.choosing
       ? { tabindex: 0, role: "button", "aria-pressed": String(row === data.target), "aria-label": `${began}. Explain this token`, class: "tf-press" }
       : { tabindex: 0, role: "img", "aria-label": began })
-    svg("title", {}, node, began + (data.choosing ? ". Click: explain this token" : ""))
+    svg("title", {}, node, began + (run.length ? ". Click: show each" : data.choosing ? ". Click: explain this token" : ""))
     const words = svg("text", {
       x, y, fill: roles.ink, "fill-opacity": 0.55 + 0.45 * Math.min(4 * share, 1), "font-size": 12.5,
-      "font-weight": share >= 0.15 || row === data.target ? 700 : 400, "text-anchor": turn ? "start" : "end",
+      "font-weight": !run.length && (share >= 0.15 || row === data.target) ? 700 : 400, "text-anchor": turn ? "start" : "end",
       ...(turn ? { transform: `rotate(-55 ${x} ${y})` } : {}),
     }, node, token)
     words.setAttribute("dominant-baseline", "middle")
     const ancestry = () => light(view, reached(edges(view.scene), { kind: "node", column: -1, row }))
     node.onpointerenter = node.onfocus = ancestry
     node.onpointerleave = node.onblur = () => light(view, null)
-    pressed(node, data.choosing ? () => view.send("token", row) : null)
+    pressed(node, run.length ? () => rowsOfAll(view, true) : data.choosing ? () => view.send("token", row) : null)
   }
   for (const head of scene.columns) {
     const first = data.layers[head.first], last = data.layers[head.last]

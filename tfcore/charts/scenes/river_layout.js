@@ -1,6 +1,7 @@
 // Where everything of the river stands, and what is on the way from or to something; nothing here touches the page.
 // "a" runs along the layers, "c" across the tokens: on a wide page a is x, on a narrow one it runs down.
 import { legend, ribbonNames } from "./river_notes.js"
+import { foldable, folded } from "./river_rows.js"
 
 const WIDE = 620 // pixels from which layers run to the right
 const LEFT = 100, RIGHT = 256, ROOM = 70, ALONE = 40, BELOW = 30 // margins of a wide page, with next tokens (more where there is room) and without
@@ -40,7 +41,7 @@ const BAND = 18 // pixels across of all weights of one token; those of the first
  * @property {number} height
  * @property {boolean} down
  * @property {Shape[]} shapes
- * @property {{ row: number, words: string, x: number, y: number, turn: boolean, share: number }[]} rows
+ * @property {{ row: number, words: string, x: number, y: number, turn: boolean, share: number, run: number[] }[]} rows with the tokens that share one
  * @property {{ index: number, first: number, last: number, open: boolean, roomy: boolean, x: number, y: number }[]} columns
  * @property {{ layer: number, from: number, to: number }[]} places of open layers, along
  * @property {Dot[]} dots
@@ -50,10 +51,11 @@ const BAND = 18 // pixels across of all weights of one token; those of the first
  * @property {import("./river_notes.js").Sign[]} signs of the legend
  */
 
-/** @param {RiverData} data @param {number} size pixels there are to the right @returns {Scene} */
-export function lay(data, size) {
+/** @param {RiverData} given @param {number} size pixels there are to the right @param {boolean} [all] whether each token has a row @returns {Scene} */
+export function lay(given, size, all = false) {
   const down = size < WIDE
-  const rows = down ? widest(data) : data.tokens.map((_, i) => i)
+  const { data, rows, runs } = !down && !all && foldable(given) ? folded(given)
+    : { data: given, rows: down ? widest(given) : given.tokens.map((_, i) => i), runs: /** @type {Map<number, number[]>} */ (new Map()) }
   const full = down ? Math.min(30, size / rows.length) : rows.length > MANY ? FULL_OF_MANY : FULL
   const left = down ? 34 : LEFT
   const folds = data.columns.filter(one => !one.open).length, opens = data.columns.length - folds
@@ -79,7 +81,10 @@ export function lay(data, size) {
   const scene = { width: 0, height: 0, down, shapes, rows: [], columns: [], dots: [], guesses: [], bars: [], places: [], names: [], signs: [] }
   scene.width = down ? size : Math.max(size, a + right)
   scene.height = down ? a + 34 + 24 * data.next.length : end + BELOW
-  scene.rows = rows.map(row => ({ row, words: cut(data.tokens[row], down ? LONGEST_DOWN : LONGEST), share: data.stream[0][row], turn: down, x: down ? c[row] : left - 10, y: down ? top - 10 : c[row] }))
+  scene.rows = rows.map(row => ({
+    row, words: runs.has(row) ? "⋯ " + data.tokens[row] : cut(data.tokens[row], down ? LONGEST_DOWN : LONGEST), share: data.stream[0][row],
+    turn: down, x: down ? c[row] : left - 10, y: down ? top - 10 : c[row], run: runs.get(row) ?? [],
+  }))
   data.columns.forEach((one, index) => {
     const { a0, a1, b1 } = places[index]
     if (zoom && !(one.open && one.first === zoom.layer)) return
@@ -136,7 +141,7 @@ function widest(data) {
 
 /** @param {RiverData} data @param {number[]} rows @param {number} full @param {number} start @param {number} pitch */
 function across(data, rows, full, start, pitch) {
-  const least = pitch || Math.max(15, Math.min(26, 560 / rows.length))
+  const least = pitch || Math.max(15, Math.min(26, 360 / rows.length))
   /** @type {Record<number, number>} */
   const c = {}
   let at = start, before = 0
@@ -191,12 +196,12 @@ function flows(data, is, c, full, places) {
     for (const row of is) left[row] = after[row]
     const ribbons = one.ribbons.filter(([query, key]) => is.has(query) && is.has(key))
     for (const [query, , share] of ribbons) left[query] -= share
-    const parts = [...is].map(row => ({ query: row, key: row, share: Math.max(left[row], 0), head: /** @type {number | null} */ (null) }))
-      .concat(ribbons.map(([query, key, share, head]) => ({ query, key, share, head })))
+    const parts = [...is].map(row => ({ query: row, key: row, share: Math.max(left[row], 0), head: /** @type {number | null} */ (null), cell: [row, row] }))
+      .concat(ribbons.map(([query, key, share, head, cell = [query, key]]) => ({ query, key, share, head, cell })))
     const starts = stacked(parts, "key", "query", row => c[row] - (full * before[row]) / 2, full)
     const ends = stacked(parts, "query", "key", row => c[row] - (full * after[row]) / 2, full)
     parts.forEach((part, i) => {
-      const { query, key, share, head } = part, own = query === key
+      const { query, key, share, head, cell } = part, own = query === key
       const h = Math.max(full * share, own || head === null ? 0.7 : 1.2)
       const at = [b0, starts[i] + (full * share) / 2, h, b1, ends[i] + (full * share) / 2, h]
       const where = { column: k, row: query, from: key, at }
@@ -204,7 +209,7 @@ function flows(data, is, c, full, places) {
       const told = `from ${data.tokens[key]} to ${data.tokens[query]}, ${(100 * share).toFixed(1)} % of ${data.whole}`
       if (head === null) return void found.push({ ...where, key: `p${one.first}-${one.last}:${key}-${query}`, kind: "ribbon", colour: "@muted", opacity: 0.2, title: (one.open ? "many small routes " : "through these layers ") + told })
       const kind = data.kinds[one.first][head]
-      found.push({ ...where, key: `r${one.first}.${head}:${key}-${query}`, kind: "ribbon", colour: data.hues[kind], opacity: 0.8, name: `from ${data.tokens[key].replace(/^·/, "")}, head ${headName(data, one.first, head)}`, title: `head ${headName(data, one.first, head)} (${kind}) ${told}${data.linked ? ". Click: see this head" : ""}`, ...(data.linked ? { ribbon: /** @type {[number, number, number, number]} */ ([one.first, head, query, key]) } : {}) })
+      found.push({ ...where, key: `r${one.first}.${head}:${key}-${query}`, kind: "ribbon", colour: data.hues[kind], opacity: 0.8, name: `from ${data.tokens[key].replace(/^·/, "")}, head ${headName(data, one.first, head)}`, title: `head ${headName(data, one.first, head)} (${kind}) ${told}${data.linked ? ". Click: see this head" : ""}`, ...(data.linked ? { ribbon: /** @type {[number, number, number, number]} */ ([one.first, head, ...cell]) } : {}) })
     })
   })
   return found
@@ -237,7 +242,7 @@ function weights(data, zoom, column, is, c, full, { b0, b1 }) {
   return found
 }
 
-/** @typedef {{ query: number, key: number, share: number, head: number | null }} Part */
+/** @typedef {{ query: number, key: number, share: number, head: number | null, cell: number[] }} Part */
 
 // Where each part begins in the stack of its row: in the order of the rows at its other end.
 /** @param {Part[]} parts @param {"query" | "key"} mine @param {"query" | "key"} other @param {(row: number) => number} start @param {number} full */

@@ -3,6 +3,10 @@ tokens at its mouth. The scene river.js draws it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+from jaxtyping import Float
 
 from tfcore.charts.theme import HEAD_KINDS
 from tfcore.measures.quantities import counted
@@ -13,7 +17,10 @@ from tfcore.views.inside.flow.measure.shares import Factors
 from tfcore.views.view import Scene
 
 LOUDER = {"broad": "@muted/0.75", "local": "@head6/0.75"}  # than where heads are cells of a map
-HEADER, TALLEST, WIDTHS = 115, 26, 560  # pixels: above and below the tokens; of a token, and of all of them
+HEADER, TALLEST, WIDTHS = 115, 26, 360  # pixels: above and below the tokens; of a token, and of all of them
+SHORT = 18  # tokens of a text whose tokens all have a row of their own
+FEWEST, MOST = 6, 12  # that have one in a longer text
+THIN = 0.005  # share of the state below which a stream needs none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +41,20 @@ class Mouth:
     word: int | None = None
     against: int | None = None
     tracing: bool = False
+
+
+def carrying(stream: Float[np.ndarray, "stage seq"], target: int) -> list[int]:
+    """The places of the tokens that have a row of their own: all of few, of many those whose streams carry most.
+
+    Args:
+        stream: shares of the state, before each layer and after the last one.
+        target: the token that is explained, which has one.
+    """
+    widest = stream.max(axis=0)  # seq
+    if len(widest) <= SHORT:
+        return list(range(len(widest)))
+    order = sorted(range(len(widest)), key=lambda one: (one != target, -widest[one]))
+    return sorted(one for place, one in enumerate(order[:MOST]) if place < FEWEST or widest[one] >= THIN)
 
 
 def river_scene(
@@ -65,11 +86,13 @@ def river_scene(
         zoom: the layer that is enlarged, or it and a head; none: the river.
         weights: of that head: query, key and attention weight.
     """
+    kept = carrying(flow.stream, flow.target)
     values = [[round(float(effect), 3) for effect in layer] for layer in effects.values]
     ribbons = [[[one.query, one.key, round(one.share, 4), one.head] for one in column.ribbons] for column in columns]
     data = {
         "tokens": list(tokens),
         "target": flow.target,
+        "kept": kept if len(kept) < len(tokens) else None,
         "layers": [name if " " in name else f"layer {name}" for name in flow.layers],
         "columns": [
             {"first": column.first, "last": column.last, "open": column.open, "ribbons": flows}
@@ -96,5 +119,7 @@ def river_scene(
         "zoom": {"layer": zoom[0], "head": zoom[1] if zoom[1:] else None, "weights": weights} if zoom else None,
         "label": f"The flow of information through {counted(len(tokens), 'token')} and {len(flow.layers)} layers",
     }
-    height = HEADER + len(tokens) * max(15, min(TALLEST, WIDTHS // len(tokens)))
+    alone = groupby(place in kept for place in range(len(tokens)))
+    rows = sum(len(list(same)) if own else 1 for own, same in alone)  # neighbours without a row of their own share one
+    height = HEADER + rows * max(15, min(TALLEST, WIDTHS // rows))
     return Scene(module="river", data=data, height=height)
