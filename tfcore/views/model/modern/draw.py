@@ -81,7 +81,7 @@ def effects_figure(names: Sequence[str], panels: Sequence[QuantityPanel], chosen
             "fixedrange": True,
             "showticklabels": False,
             "showgrid": False,
-            "title": {"text": panel.title, "font": {"size": 12}},
+            "title": {"text": panel.title.replace(", ", ",<br>"), "font": {"size": 12}},
             "side": "top",
             "zeroline": False,
         }
@@ -142,7 +142,7 @@ def effects_figure(names: Sequence[str], panels: Sequence[QuantityPanel], chosen
         **axes,
         annotations=waiting,
         bargap=0.35,
-        margin={"l": label_room(names) + 10, "r": 8, "t": 40, "b": 8},
+        margin={"l": label_room(names) + 10, "r": 8, "t": 52, "b": 8},
         yaxis=kit.axis(
             None,
             [len(names) - 0.5, -0.5],
