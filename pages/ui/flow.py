@@ -193,19 +193,26 @@ def asked_layers(model: str) -> list[int]:
 
 
 def asked_zoom(drawn: DrawnFlow) -> tuple[int, ...]:
-    """The layer that the address or a click wants enlarged, or it and a head; none: the river."""
+    """What the address or a click wants enlarged: a layer, it and a head, or both and the places of two tokens; none:
+    the river."""
     found = dragging.read("zoom", "", lambda said: _zoom(said, drawn), str)
     return tuple(int(one) for one in found.split(".") if one)
 
 
 def _zoom(said: object, drawn: DrawnFlow) -> tuple[str, bool]:
-    """The layer, or the head, that is enlarged, as in "23" or "23.3", and whether what was said made sense."""
-    most = (len(drawn.layers), views.network(drawn.reading).config.attention.n_heads)
+    """The layer, the head or the cell that is enlarged, as in "23", "23.3" or "23.3.14.4", and whether what was said
+    made sense: a cell that the head may not look at does not."""
+    tokens = len(drawn.passage.tokens)
+    most = (len(drawn.layers), views.network(drawn.reading).config.attention.n_heads, tokens, tokens)
     given = str(said)[:LAYERS].split(".") if said else []
-    known = len(given) <= 2 and all(
+    known = len(given) in (0, 1, 2, 4) and all(
         one.isdecimal() and int(one) < below for one, below in zip(given, most, strict=False)
     )
-    return (".".join(given), True) if known else ("", False)
+    if not known:
+        return "", False
+    if len(given) == 4 and views.cell_of(drawn.reading, drawn.choice, drawn.heads, *map(int, given)) is None:
+        return ".".join(given[:2]), False
+    return ".".join(given), True
 
 
 def asked_ranks() -> list[int]:

@@ -183,6 +183,23 @@ interface RiverColumn {
   ribbons: [query: number, key: number, share: number, head: number | null, cell?: [query: number, key: number]][] // a cell of which it is drawn for
 }
 
+interface RiverZoom {
+  layer: number
+  head: number | null
+  weights: [query: number, key: number, weight: number][] | null // of the head
+  pair?: [query: number, key: number] | null // the cell
+  cell?: RiverCell | null // of the cell
+}
+
+interface RiverCell {
+  q: number[] // both vectors, rotated where positions are
+  k: number[]
+  scale: number // of the sum of their products
+  score: number // before the mask
+  rest: string // what else there is in the score
+  weight: number
+}
+
 interface RiverData {
   seq?: number // what a hand moves is answered with it
   tokens: string[]
@@ -208,7 +225,7 @@ interface RiverData {
   whole: string // what widths are shares of
   traced: boolean // whether that is the logit of `word`
   tracing: boolean // whether a click on a next token can make it so
-  zoom?: { layer: number; head: number | null; weights: [query: number, key: number, weight: number][] | null } | null // what is enlarged
+  zoom?: RiverZoom | null // what is enlarged
   foldable?: boolean
   linked?: boolean // whether a click on a ribbon is told of
   choosing?: boolean // whether a click on a token is told of

@@ -347,7 +347,40 @@ test("where nobody is told of it, nothing can be clicked or changed, and all is 
 
 const ZOOMED = { ...DATA, zoom: { layer: 0, head: 1, weights: [[1, 0, 0.9], [2, 0, 0.25], [2, 1, 0.75]] } }
 
-test("plus enlarges a layer, then a head; minus and the path go back", () => {
+const CELL = { ...ZOOMED, linked: true, zoom: { ...ZOOMED.zoom, pair: [2, 1], cell: { q: [1, -2], k: [3, 0.5], scale: 0.5, score: 1.25, rest: "position bias", weight: 0.75 } } }
+
+test("a cell has a bar for each dimension of both vectors and their products, and one for each weight of the query", () => {
+  const scene = lay(CELL, 600), heights = name => [0, 1].map(i => shape(scene, `cell ${name}${i}`).at[2])
+  near(heights("q")[0] / heights("q")[1], 0.5)
+  near(heights("k")[1] / heights("k")[0], 0.5 / 3)
+  near(heights("p")[1] / heights("p")[0], 1 / 3)
+  near(heights("p")[0] + heights("p")[1], heights("q")[0] + heights("q")[1]) // from the lowest to the highest
+  assert.ok(shape(scene, "cell p0").at[1] < shape(scene, "cell p-").at[1] && shape(scene, "cell p1").at[1] > shape(scene, "cell p-").at[1])
+  near(shape(scene, "cell w1").at[2] / shape(scene, "cell w0").at[2], 3)
+  const words = scene.names.map(one => one.words)
+  assert.deepEqual(words.slice(0, 3), ["query vector of c", "key vector of b", "their products, dimension by dimension"])
+  assert.equal(words[3], "sum 2.00 × 0.500 + 0.25 (position bias) = score 1.25; after the softmax: weight 0.75")
+  assert.ok(words.includes("b 0.75"))
+  const plain = lay({ ...CELL, zoom: { ...CELL.zoom, cell: { ...CELL.zoom.cell, score: 1 } } }, 600)
+  assert.ok(plain.names.some(one => one.words.startsWith("sum 2.00 × 0.500 = score 1.00;")))
+  for (const one of scene.shapes) assert.ok(one.at[0] >= 0 && one.at[3] <= 600 && one.at[1] + one.at[2] / 2 <= scene.height)
+})
+
+test("a click on a weight enlarges its cell, and from there a button leads to what wrote the vectors", () => {
+  const { find, sent, show } = shown({ ...ZOOMED, linked: true })
+  find('path[data-key="r0.1:1-2"]')[0].onclick()
+  assert.deepEqual(sent(), [["zoom", "0.1.2.1"]])
+  show(CELL)
+  assert.deepEqual(find(".tf-river-path button").map(one => one.textContent), ["River", "layer 0", "head 0.1", "c → b", "Who wrote these vectors?"])
+  find(".tf-river-path button").at(-1).click()
+  assert.deepEqual(sent().at(-1), ["ribbon", { layer: 0, head: 1, query: 2, key: 1 }])
+  press(find("svg")[0], "+")
+  assert.equal(sent().length, 2) // there is no more
+  press(find("svg")[0], "-")
+  assert.deepEqual(sent().at(-1), ["zoom", "0.1"])
+})
+
+test("plus enlarges a layer, then a head, then a cell; minus and the path go back", () => {
   const page = shown(), { find, sent, show } = page
   const crumb = () => find(".tf-river-path button").map(one => one.textContent)
   press(find("svg")[0], "+")
@@ -361,14 +394,15 @@ test("plus enlarges a layer, then a head; minus and the path go back", () => {
   show(ZOOMED)
   assert.deepEqual(crumb(), ["River", "layer 0", "head 0.1"])
   press(find("svg")[0], "+")
-  assert.equal(sent().length, 2) // there is no more
+  assert.deepEqual(sent().at(-1), ["zoom", "0.1.2.1"]) // where the explained token looks, but for the first
   press(find("svg")[0], "-")
-  assert.deepEqual(sent().at(-1), ["zoom", "0"])
+  press(find("svg")[0], "-")
+  assert.deepEqual(sent().slice(3), [["zoom", "0.1"], ["zoom", "0"]])
   find(".tf-river-path button")[0].click()
   assert.deepEqual(sent().at(-1), ["zoom", ""])
   assert.ok(find(".tf-river-path")[0].hidden)
   press(find("svg")[0], "-")
-  assert.equal(sent().length, 4)
+  assert.equal(sent().length, 6)
 })
 
 test("a head that somebody points at is the one enlarged", () => {

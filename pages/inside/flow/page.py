@@ -58,8 +58,8 @@ TRY_REAL: dict[str, dict[str, dict[str, Any]]] = {
 HEADS = (
     "Each dot at a layer is a head, as large as the effect of switching it off: click it, or drag it up and down. "
     "Width and effect are different things: a wide ribbon may carry what later layers do not use, and a thin one what "
-    "all depends on. With + and − (or by pinching), go from the river to a layer, from there to what one head looks "
-    "at, and back."
+    "all depends on. With + and − (or by pinching), go from the river to a layer, to what one head looks at, to "
+    "the numbers of one of its weights, and back."
 )
 WORDS = (
     "Click one of the next tokens, and widths become shares of what raises its logit (with the Shift key: of what "

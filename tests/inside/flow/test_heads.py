@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests import small
 from tests.nightly import nightly
 from tests.real import real
 from tfcore.inspection.edits import Edit
@@ -12,7 +13,7 @@ from tfcore.measures.attribution_patching import estimate_effects
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.knock_outs import all_effects
 from tfcore.views.inside.flow.measure import heads as head_measures
-from tfcore.views.inside.flow.measure.passages import read_passage
+from tfcore.views.inside.flow.measure.passages import of_ids, read_passage
 from tfcore.views.inside.flow.measure.routes import trace
 from tfcore.views.inside.flow.measure.shares import layer_shares
 from tfcore.views.inside.flow.say import compare, explained_as
@@ -40,6 +41,28 @@ def test_the_smallest_routes_count_in_what_a_head_carries(name, text, place, hea
     np.testing.assert_allclose(flow.carried, carried, atol=1e-4)
     found = divmod(int(carried.ravel().argsort()[::-1][place]), model.config.attention.n_heads)
     assert (flow.head(*found), flow.carried[found]) == (head, pytest.approx(share, abs=5e-4))
+
+
+WIRINGS = {**small.WIRINGS, "ALiBi": {"positions": "alibi"}, "grouped": {"n_kv_heads": 2}}
+
+
+@pytest.mark.parametrize("wiring", WIRINGS)
+def test_a_cell_is_the_product_of_its_vectors_and_the_softmax_of_its_row_is_the_weight(wiring):
+    model = small.model(**WIRINGS[wiring])
+    passage = of_ids(small.ids(1, 7)[0].tolist(), 6)
+    row = [head_measures.head_cell(model, passage, {}, 1, 2, 5, key) for key in range(7)]
+    assert row[6] is None  # behind the query
+    cells = [one for one in row if one is not None]
+    assert len(cells) == 6
+    pattern = model(torch.tensor([passage.ids]), capture=["blocks.1.attn.pattern"]).activations["blocks.1.attn.pattern"]
+    assert [one.weight for one in cells] == pytest.approx(pattern[0, 2, 5, :6].tolist())
+    exponents = np.exp([one.score for one in cells])
+    if not model.config.attention.sinks:
+        assert exponents / exponents.sum() == pytest.approx([one.weight for one in cells], abs=1e-5)
+    rests = [one.score - one.scale * float(one.q @ one.k) for one in cells]
+    plain = model.config.attention.softcap is None and model.config.positions.kind != "alibi"
+    assert (np.abs(rests) < 1e-5).all() == plain
+    assert {one.rest for one in cells} == {"soft cap" if wiring == "like Gemma 2" else "position bias"}
 
 
 def test_direct_shares_are_what_heads_write_through_the_frozen_norm():

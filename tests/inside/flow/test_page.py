@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+import torch
 
 from pages.ui import cache, flow
 from pages.ui.components import scene
@@ -249,7 +250,7 @@ def test_a_large_model_folds_and_is_estimated_until_it_is_measured(monkeypatch):
 
 def test_a_layer_and_a_head_are_enlarged():
     assert river(opened())["zoom"] is None
-    assert river(opened(zoom="2"))["zoom"] == {"layer": 2, "head": None, "weights": None}
+    assert river(opened(zoom="2"))["zoom"] == {"layer": 2, "head": None, "weights": None, "pair": None}
     test = opened(zoom="2.5")
     found = river(test)["zoom"]
     assert (found["layer"], found["head"], visits.address(test, "zoom")) == (2, 5, "2.5")
@@ -258,8 +259,22 @@ def test_a_layer_and_a_head_are_enlarged():
     for query, key, weight in found["weights"]:
         assert weight == pytest.approx(float(pattern[query, key]), abs=1e-3)
     assert len(found["weights"]) == int((pattern >= 0.01).sum())
-    for nonsense in ("9", "2.9", "x", "2.5.1", "-1"):
+    for nonsense in ("9", "2.9", "x", "2.5.1", "-1", "2.5.1.99", "2.5.1.1.1"):
         assert river(opened(zoom=nonsense))["zoom"] is None
+
+
+def test_a_cell_of_a_head_is_enlarged():
+    test = opened(zoom="2.5.6.3")
+    found = river(test)["zoom"]
+    assert (found["pair"], visits.address(test, "zoom")) == ([6, 3], "2.5.6.3")
+    cell, model = found["cell"], cache.model("stories")[0]
+    run = model(torch.tensor([ids()]), capture=["blocks.2.attn.scores", "blocks.2.attn.pattern"]).activations
+    score = cell["scale"] * sum(q * k for q, k in zip(cell["q"], cell["k"], strict=True))
+    assert score == pytest.approx(float(run["blocks.2.attn.scores"][0, 5, 6, 3]), abs=1e-2)
+    assert cell["weight"] == pytest.approx(float(run["blocks.2.attn.pattern"][0, 5, 6, 3]), abs=1e-3)
+    behind = opened(zoom="2.5.3.6")  # a token that the query comes before: its head is enlarged
+    assert river(behind)["zoom"]["pair"] is None
+    assert river(behind)["zoom"]["head"] == 5
 
 
 @nightly
@@ -288,6 +303,8 @@ RIBBON = {"layer": 0, "head": 1, "query": 3, "key": 1}
         (["open", 99], {}),
         (["zoom", "2.5"], {"zoom": "2.5"}),
         (["zoom", "2.99"], {"zoom": ""}),
+        (["zoom", "2.5.6.3"], {"zoom": "2.5.6.3"}),
+        (["zoom", "2.5.3.99"], {"zoom": ""}),
         (["zoom", 3], {}),
         (["moved", {"heads": "2.5*0", "seq": 1, "final": True}], {"heads": "2.5*0"}),
         (["moved", {"heads": "7.7*0", "seq": 1, "final": True}], {"heads": ""}),

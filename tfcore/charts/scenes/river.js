@@ -4,7 +4,7 @@ import { html, set, svg } from "./dom.js"
 import { answered, begun, ended, follow, post } from "./dragging.js"
 import { edges, lay, reached } from "./river_layout.js"
 import { foldable } from "./river_rows.js"
-import { aimed, crumbs, inward, outward } from "./river_zoom.js"
+import { aimed, crumbs, inward, outward, written } from "./river_zoom.js"
 
 const SPRING = 260, WAVE = 3000 // ms
 const PINCHED = 1.4 // times as far apart as before: two fingers go one step nearer
@@ -83,7 +83,7 @@ function create(parent, data) {
   view.whole.title = "Widths are shares of the state again (Escape)"
   view.every = button(buttons, "", () => rowsOfAll(view, !view.all))
   view.nearer = button(buttons, "+", () => zoom(view, inward(view.data, view.aim, view.live)))
-  view.nearer.title = "Enlarge a layer, then a head (+, or pinch over it)"
+  view.nearer.title = "Enlarge a layer, then a head, then a cell (+, or pinch over it)"
   view.farther = button(buttons, "−", () => zoom(view, outward(view.data)))
   view.farther.title = "Back (−)"
   root.onkeydown = event => {
@@ -109,10 +109,11 @@ function create(parent, data) {
 /** @param {View} view @param {import("./river_zoom.js").Zoom | null | undefined} to undefined: as it is */
 function zoom(view, to) {
   if (to === undefined) return
-  view.data = { ...view.data, zoom: to && { ...to, weights: null } }
+  const { zoom: from } = view.data, same = to?.head === from?.head && to?.layer === from?.layer
+  view.data = { ...view.data, zoom: to && { ...to, weights: (same && from?.weights) || null, cell: null } }
   view.aim = null
   arrange(view)
-  view.send("zoom", to ? [to.layer, to.head].filter(one => one !== null).join(".") : "")
+  view.send("zoom", written(to))
 }
 
 // Pinching on a trackpad, or turning the wheel with the Ctrl key: without it, the wheel moves the page.
@@ -160,6 +161,8 @@ function way(view) {
     const one = button(view.path, words, () => zoom(view, to))
     if (i === length - 1) one.setAttribute("aria-current", "true")
   })
+  const { zoom: now, linked } = view.data
+  if (now?.pair && linked) button(view.path, "Who wrote these vectors?", () => view.send("ribbon", named([now.layer, Number(now.head), ...(now.pair ?? [0, 0])])))
   view.nearer.disabled = inward(view.data, view.aim, view.live) === undefined
   view.farther.disabled = !view.data.zoom
 }
@@ -228,9 +231,9 @@ function dress(view, one) {
   set(node, { fill: tint(shape.colour, view.colours), "fill-opacity": shape.opacity, "data-key": shape.key })
   node.replaceChildren()
   if (shape.title) svg("title", {}, node, shape.title)
-  const { ribbon } = shape
+  const { ribbon } = shape, cell = ribbon && view.data.zoom?.weights ? /** @type {const} */ ([ribbon[2], ribbon[3]]) : null
   node.onpointerenter = () => {
-    view.aim = ribbon ? { layer: ribbon[0], head: ribbon[1] } : null
+    view.aim = ribbon ? { layer: ribbon[0], head: ribbon[1], pair: cell && [...cell] } : null
     if (shape.kind !== "mouth") light(view, reached(edges(view.scene), shape))
   }
   node.onpointerleave = () => {
@@ -238,7 +241,7 @@ function dress(view, one) {
     light(view, null)
   }
   node.style.cursor = ribbon ? "pointer" : ""
-  node.onclick = ribbon ? () => view.send("ribbon", named(ribbon)) : null
+  node.onclick = !ribbon ? null : cell ? () => zoom(view, { layer: ribbon[0], head: ribbon[1], pair: [...cell] }) : () => view.send("ribbon", named(ribbon))
 }
 
 /** @param {[number, number, number, number]} ribbon */
@@ -389,7 +392,7 @@ function mark(view) {
   for (const name of scene.names) {
     const node = group("name" + name.key, { "aria-hidden": "true", class: "tf-said" }) // its ribbon says more
     svg("text", {
-      x: name.x, y: name.y + 4, fill: roles.ink, "font-size": 11, "text-anchor": name.anchor, stroke: roles.paper, "stroke-width": 4,
+      x: name.x, y: name.y + 4, fill: roles.ink, "font-size": name.size ?? 11, "text-anchor": name.anchor, stroke: roles.paper, "stroke-width": 4,
       "stroke-opacity": 0.85, "paint-order": "stroke",
     }, node, name.words)
   }

@@ -1,5 +1,6 @@
 // Where everything of the river stands, and what is on the way from or to something; nothing here touches the page.
 // "a" runs along the layers, "c" across the tokens: on a wide page a is x, on a narrow one it runs down.
+import { layCell } from "./river_cell.js"
 import { legend, ribbonNames } from "./river_notes.js"
 import { foldable, folded } from "./river_rows.js"
 
@@ -53,6 +54,7 @@ const BAND = 18 // pixels across of all weights of one token; those of the first
 
 /** @param {RiverData} given @param {number} size pixels there are to the right @param {boolean} [all] whether each token has a row @returns {Scene} */
 export function lay(given, size, all = false) {
+  if (given.zoom?.pair) return layCell(given, size)
   const down = size < WIDE
   const { data, rows, runs } = !down && !all && foldable(given) ? folded(given)
     : { data: given, rows: down ? widest(given) : given.tokens.map((_, i) => i), runs: /** @type {Map<number, number[]>} */ (new Map()) }
@@ -234,7 +236,7 @@ function weights(data, zoom, column, is, c, full, { b0, b1 }) {
     const told = `${reads} looks at ${read} with ${weight.toFixed(2)}`
     found.push({
       key: `r${layer}.${head}:${key}-${query}`, kind: "ribbon", column, row: query, from: key, colour: "@attention", opacity: key ? 0.2 + 0.6 * weight : 0.1,
-      at: [b0, c[key], h, b1, end, h], title: told + (data.linked ? ". Click: the numbers of this cell" : ""),
+      at: [b0, c[key], h, b1, end, h], title: told + (data.linked ? ". Click: how this weight is made" : ""),
       ...(key > 0 && key !== query ? { name: `${reads.replace(/^·/, "")} → ${read.replace(/^·/, "")} ${weight.toFixed(2)}` } : {}),
       ...(data.linked ? { ribbon: /** @type {[number, number, number, number]} */ ([layer, Number(head), query, key]) } : {}),
     })

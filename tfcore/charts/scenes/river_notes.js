@@ -11,7 +11,7 @@ const SIGN = 24, APART = 14, BESIDE = 50 // pixels of a sign of the legend, afte
 /** @typedef {import("./river_layout.js").Scene} Scene */
 /** @typedef {import("./river_layout.js").Shape} Shape */
 /** @typedef {{ left: number, top: number, right: number, bottom: number }} Box */
-/** @typedef {{ key: string, words: string, x: number, y: number, anchor: "start" | "end" }} Name */
+/** @typedef {{ key: string, words: string, x: number, y: number, anchor: "start" | "end", size?: number }} Name */
 /** @typedef {"stream" | "ribbon" | "lozenge" | "dot" | "guess" | "folded" | "former"} Form */
 /** @typedef {{ form: Form, colour: string, words: string, x: number, y: number }} Sign */
 

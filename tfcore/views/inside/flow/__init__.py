@@ -21,7 +21,7 @@ from tfcore.views.inside.flow.measure import heads as measure_heads
 from tfcore.views.inside.flow.measure import routes as measure_routes
 from tfcore.views.inside.flow.measure import shares
 from tfcore.views.inside.flow.measure.columns import Column
-from tfcore.views.inside.flow.measure.heads import HeadEffects, Matrix
+from tfcore.views.inside.flow.measure.heads import Cell, HeadEffects, Matrix
 from tfcore.views.inside.flow.measure.passages import Passage, read_passage
 from tfcore.views.inside.flow.measure.routes import Flow, LayerGuesses, factors_of
 from tfcore.views.inside.flow.measure.shares import LayerShares, Recorded
@@ -113,6 +113,11 @@ def _weights(reading: Reading, choice: int | None, heads: str, layer: int, head:
     return measure_heads.head_weights(network(reading), passage, run, layer, head)
 
 
+def _cell(reading: Reading, choice: int | None, heads: str, *place: int) -> Cell | None:
+    model = network(reading)
+    return measure_heads.head_cell(model, passage_of(reading, choice), factors_of(model, heads), *place)
+
+
 passage_of = kept(_passage, entries=256)
 recorded_of = kept(_recorded, entries=4)
 shares_of = kept(_shares, entries=8)
@@ -120,6 +125,7 @@ guesses_of = kept(_guesses, entries=256)
 flow_of = kept(_flow, entries=256)
 effects_of = kept(_effects, entries=64)
 weights_of = kept(_weights, entries=256)
+cell_of = kept(_cell, entries=256)
 direct_of = kept(_direct, entries=64)
 
 
@@ -188,7 +194,8 @@ def river(
         explained: what falls where a head is switched off; None: how near the state is to what it is, as a cosine.
         sampling: how the next token is drawn; None: by the model's own probabilities.
         layers: those drawn wide; none: all of a small model, or those whose attention carried most.
-        zoom: the layer that is drawn over the whole width, or it and the head whose attention is; none: the river.
+        zoom: the layer that is drawn over the whole width, or it and the head whose attention is, or both and the query
+            and the key token of one cell; none: the river.
         so_far: the effects of the heads; None: they are measured, which takes a while in a large model.
     """
     model, answers, passage = network(reading), answers_of(*opened(reading.model)), passage_of(reading, choice)
@@ -210,7 +217,8 @@ def river(
         measure=say.explained_as(model, passage, answers, explained),
         whole=say.whole_of(answers.tokens(toward)),
         zoom=zoom,
-        weights=weights_of(reading, choice, heads, *zoom) if len(zoom) > 1 else None,
+        weights=weights_of(reading, choice, heads, *zoom[:2]) if len(zoom) > 1 else None,
+        cell=cell_of(reading, choice, heads, *zoom) if len(zoom) > 2 else None,
     )
     return View(
         key="river",

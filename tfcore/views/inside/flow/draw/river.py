@@ -11,7 +11,7 @@ from jaxtyping import Float
 from tfcore.charts.theme import HEAD_KINDS
 from tfcore.measures.quantities import counted
 from tfcore.views.inside.flow.measure.columns import Column
-from tfcore.views.inside.flow.measure.heads import HeadEffects
+from tfcore.views.inside.flow.measure.heads import Cell, HeadEffects
 from tfcore.views.inside.flow.measure.routes import Flow
 from tfcore.views.inside.flow.measure.shares import Factors
 from tfcore.views.view import Scene
@@ -71,6 +71,7 @@ def river_scene(
     whole: str,
     zoom: Sequence[int] = (),
     weights: Sequence[tuple[int, int, float]] | None = None,
+    cell: Cell | None = None,
 ) -> Scene:
     """The river of a text.
 
@@ -83,8 +84,9 @@ def river_scene(
         guesses: after each layer the top prediction and its probability; None where there is none.
         measure: what the effects are of, in words.
         whole: what widths are shares of, in words.
-        zoom: the layer that is enlarged, or it and a head; none: the river.
+        zoom: the layer that is enlarged, or it and a head, or both and the places of two tokens; none: the river.
         weights: of that head: query, key and attention weight.
+        cell: of that head, at these tokens.
     """
     kept = carrying(flow.stream, flow.target)
     values = [[round(float(effect), 3) for effect in layer] for layer in effects.values]
@@ -116,10 +118,19 @@ def river_scene(
         "whole": whole,
         "traced": bool(flow.toward),
         "tracing": mouth.tracing,
-        "zoom": {"layer": zoom[0], "head": zoom[1] if zoom[1:] else None, "weights": weights} if zoom else None,
+        "zoom": _enlarged(zoom, weights, cell) if zoom else None,
         "label": f"The flow of information through {counted(len(tokens), 'token')} and {len(flow.layers)} layers",
     }
     alone = groupby(place in kept for place in range(len(tokens)))
     rows = sum(len(list(same)) if own else 1 for own, same in alone)  # neighbours without a row of their own share one
     height = HEADER + rows * max(15, min(TALLEST, WIDTHS // rows))
     return Scene(module="river", data=data, height=height)
+
+
+def _enlarged(zoom: Sequence[int], weights: Sequence[tuple[int, int, float]] | None, cell: Cell | None) -> object:
+    layer, head, *pair = (*zoom, None)[: len(zoom) if zoom[1:] else 2]
+    found = {"layer": layer, "head": head, "weights": weights, "pair": pair or None}
+    if cell is None:
+        return found
+    numbers = {"scale": cell.scale, "score": round(cell.score, 4), "rest": cell.rest, "weight": round(cell.weight, 4)}
+    return found | {"cell": {"q": cell.q.round(4).tolist(), "k": cell.k.round(4).tolist(), **numbers}}

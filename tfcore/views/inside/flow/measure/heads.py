@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 from torch import Tensor
 
+from tfcore.inspection.capture import known_names
 from tfcore.inspection.edits import Edit
 from tfcore.measures.attribution_patching import estimate_effects
 from tfcore.measures.effect_metric import Quantity
@@ -24,7 +25,7 @@ from tfcore.measures.logit_attribution import contributions, stream_parts
 from tfcore.model import Transformer
 from tfcore.views.foundations.heads.measure.attention import kinds_of
 from tfcore.views.inside.flow.measure.passages import Passage, attention_layers
-from tfcore.views.inside.flow.measure.shares import Recorded
+from tfcore.views.inside.flow.measure.shares import Factors, Recorded, edits_of
 from tfcore.views.sources import Source, opened
 
 Matrix = Float[ndarray, "layer head"]
@@ -136,6 +137,54 @@ def head_weights(
     weights = run.here[there.activation("pattern")][head].float().cpu().numpy()
     found = zip(*np.nonzero(weights >= least), strict=True)
     return [(queries[i], keys[j], round(float(weights[i, j]), 4)) for i, j in found]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cell:
+    """How a head comes to look from one token at another: score = scale * <q, k> + rest.
+
+    Args:
+        q, k: of the query and of the key token, rotated where the positions of the model are.
+        scale: of their product.
+        score: before the mask.
+        rest: what stands in the score besides, in words: a bias of positions, or a soft cap.
+        weight: after the softmax.
+    """
+
+    q: Float[ndarray, " d_head"]
+    k: Float[ndarray, " d_head"]
+    scale: float
+    score: float
+    rest: str
+    weight: float
+
+
+@torch.no_grad()
+def head_cell(
+    model: Transformer, passage: Passage, factors: Factors, layer: int, head: int, query: int, key: int
+) -> Cell | None:
+    """One cell of the attention of a head; None where the query token may not look at the key token.
+
+    Args:
+        factors: heads that are multiplied.
+        query, key: places in the passage.
+    """
+    config, there = model.config, attention_layers(model.config)[layer]
+    queries, keys = passage.places(there)
+    if query not in queries or key not in keys:
+        return None
+    rotated = "rot_" if there.activation("rot_q") in known_names(config) else ""
+    names = [there.activation(name) for name in (f"{rotated}q", f"{rotated}k", "scores", "pattern")]
+    seen = passage.run(model, names, edits_of(config, factors)).activations
+    q, k, scores, weights = (seen[name][0].float().cpu().numpy() for name in names)
+    i, j = queries.index(query), keys.index(key)
+    if not weights[head, i, j]:
+        return None
+    block = there.of(model)
+    scale = (block.cross_attn if there.is_cross else block.attn).scale
+    rest = "position bias" if config.attention.softcap is None else "soft cap"
+    of_key = k[head * len(k) // len(q)]
+    return Cell(q[head, i], of_key[j], scale, float(scores[head, i, j]), rest, float(weights[head, i, j]))
 
 
 def direct_by_head(model: Transformer, passage: Passage, token: int, against: int | None = None) -> Matrix | None:
