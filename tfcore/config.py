@@ -16,6 +16,7 @@ from tfcore.part_configs import (
     NormConfig,
     PositionsConfig,
     RopeScaling,
+    SentencePooling,
     WritingConfig,
 )
 
@@ -121,6 +122,8 @@ class ModelConfig:
             None leaves them.
         n_segments: how many kinds of segment there are embeddings for, as in BERT.
         pooler: tanh of a linear layer of the first token, as in BERT.
+        sentences: over which tokens a sentence vector is taken: their "mean", the "first" or the "last"; "unread" where
+            the checkpoint has a rule that is not read here. No state depends on it (arXiv:1908.10084, section 3).
         start_id: what an encoder-decoder's decoder starts with.
         writing: what is asked of the texts that it writes.
         bos_id: the id that may stand before a text (beginning of sequence, BOS); None where the checkpoint names none.
@@ -158,6 +161,7 @@ class ModelConfig:
     logit_softcap: float | None = None
     n_segments: int = 0
     pooler: bool = False
+    sentences: SentencePooling = "mean"
     start_id: int = 0
     writing: WritingConfig = field(default_factory=WritingConfig)
     bos_id: int | None = None
@@ -172,7 +176,7 @@ class ModelConfig:
         check_number(self, optional=True, logit_softcap=(1e-3, 1e6))
         check_flag(self, "parallel", "shared_norm", "bias", "mlm_bias", "tie_embeddings", "pooler")
         check_flag(self, "logit_bias", optional=True)
-        check_choice(self, architecture=Architecture, head=Head, init=Init)
+        check_choice(self, architecture=Architecture, head=Head, init=Init, sentences=SentencePooling)
         check_choice(self, optional=True, mlm_activation=Activation)
         check_part(self, **PARTS)
         if missing := [name for name in PARTS if name not in OPTIONAL and getattr(self, name) is None]:

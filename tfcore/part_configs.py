@@ -18,6 +18,7 @@ Activation = Literal["relu", "relu2", "gelu", "gelu_tanh", "silu", "swiglu", "ge
 Routing = Literal["tokens", "experts"]
 SoftmaxPlace = Literal["before", "after"]
 RouterScores = Literal["softmax", "sigmoid"]
+SentencePooling = Literal["mean", "first", "last", "unread"]
 Scaling = Literal["linear", "llama3", "yarn", "longrope"]
 ClassPlace = Literal["first", "last", "each"]
 ClassMeaning = Literal["one", "several", "number", "span"]

@@ -107,8 +107,8 @@ def _check_inside(place: Path, home: Path) -> None:
     there = place.resolve()
     if there.parent != home:
         raise CheckpointError(f"{place} is a link that leads out of its folder; put the model itself there")
-    for file in sorted(place.iterdir()):
-        if any(map(file.match, FILES)) and not file.resolve().is_relative_to(there):
+    for file in sorted({one for pattern in FILES for one in place.glob(pattern)}):
+        if not file.resolve().is_relative_to(there):
             raise CheckpointError(f"{file} is a link that leads out of its folder; put the file itself there")
 
 

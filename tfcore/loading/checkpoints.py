@@ -28,6 +28,7 @@ from tfcore.loading.gguf_models import GgufWeights, gguf_in
 from tfcore.loading.gguf_tokenizer import tokenizer_json
 from tfcore.loading.hub import FORMS, OnHub, Remote, fetch, is_hub_name, look, part
 from tfcore.loading.model_in_memory import StateWeights, settings_of, tokenizer_in_memory
+from tfcore.loading.sentence_vectors import pooling_of
 from tfcore.loading.tokenizer_files import declared_of, lacking, tokenizer_json_of
 from tfcore.loading.weights import LoadProgress, Tell, Weights, bytes_of, check_memory, free_memory
 from tfcore.model import Transformer
@@ -393,6 +394,8 @@ def adapter_summary(folder: Path) -> AdapterSummary | None:
 def _planned(opened: _Opened) -> tuple[ModelConfig, dict[str, Shape], dict[str, list[Piece]]]:
     """The config of a checkpoint, the shapes of our tensors, and what each is made of; headers alone are read."""
     config = _config(opened.said, opened.family, opened.values, opened.weights)
+    if opened.family is not None and opened.said.name == "config.json":
+        config = replace(config, sentences=pooling_of(opened.said.parent))
     if config.experts is not None and config.experts.n_experts * config.n_layers > MOST_EXPERTS:
         raise CheckpointError(f"{opened.said}: more than {MOST_EXPERTS:,} experts in all are too many")
     shapes = shapes_of(blank(config))

@@ -11,6 +11,7 @@ from typing import Any
 
 from tfcore.files import MAX_JSON_BYTES, MAX_TOKENIZER_BYTES, CheckpointError, size
 from tfcore.loading import disk
+from tfcore.loading.sentence_vectors import MODULES, POOLING
 from tfcore.loading.weights import INDEX, MAX_INDEX_BYTES, SINGLE, LoadProgress, Tell, shards
 
 LARGEST_TOKENIZER_CONFIG = 4_000_000  # bytes; Gemma 3's has 1.2 million
@@ -23,6 +24,7 @@ SMALL = {
     "tokenizer_config.json": LARGEST_TOKENIZER_CONFIG,
     "special_tokens_map.json": LARGEST_TOKENIZER_CONFIG,
     "chat_template.jinja": MAX_JSON_BYTES,
+    **dict.fromkeys((MODULES, POOLING), MAX_JSON_BYTES),
 }
 # A tokenizer's files where there is no tokenizer.json; the largest in use are Gemma 3's (4.7 MB) and LaBSE's (5.2 MB).
 TOKENIZER_FILES = {

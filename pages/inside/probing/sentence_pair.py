@@ -9,7 +9,7 @@ from pages.ui.frame import panel
 from pages.ui.loading import models
 from pages.ui.reading import first_tokens
 from tfcore.views.inside import probing as views
-from tfcore.views.inside.probing.measure.sentence_pairs import SentencePair
+from tfcore.views.inside.probing.measure.sentence_pairs import SentencePair, why_no_sentence_vectors
 from tfcore.views.inside.probing.say import token_share
 
 CHARACTERS = 300
@@ -22,6 +22,16 @@ TRY: dict[str, dict[str, Any]] = {
     "two banks": {"left": "The bank raised its interest rates.", "right": "We sat on the bank of the river."},
     "nothing in common": {"left": GUITAR, "right": "The stock market fell sharply."},
 }
+MEAN = (
+    "A sentence vector is the mean of its tokens' vectors, so the cosine is a sum over pairs of tokens, and "
+    "every cell of the matrix is an exact share of it. Look whether words of like meaning add most, or words "
+    "that are the same. But after some layers every token knows its sentence: a share says where in the sum "
+    "the similarity stands, not that this word alone has made it."
+)
+ONE_TOKEN = (
+    "The folder of this model says that a sentence vector is one token's state, so one cell of the matrix is the whole "
+    "cosine. Attention has brought to that token what the others have: the page on heads shows from where."
+)
 
 
 def sentences() -> None:
@@ -41,6 +51,9 @@ def sentences() -> None:
                 "minilm was trained to give similar sentences similar vectors; a model that was trained on masked "
                 "tokens alone was not."
             )
+        if reason := why_no_sentence_vectors(models.config(model)):
+            st.info(f"{text.escape(model)} gives no vector of a sentence: {reason}")
+            return
         rows = [first_tokens(model, sentence, models.config(model).max_seq_len) for sentence in (one, two)]
         for row, name in zip(rows, ("first sentence", "second sentence"), strict=True):
             notices.tokens(row.total, len(row.ids), name, "first")
@@ -52,12 +65,7 @@ def sentences() -> None:
             p.show(views.pair_parts(model, one, two))
         with right:
             shares(views.compared(model, one, two))
-        p.what_to_see(
-            "A sentence vector is the mean of its tokens' vectors, so the cosine is a sum over pairs of tokens, and "
-            "every cell of the matrix is an exact share of it. Look whether words of like meaning add most, or words "
-            "that are the same. But after some layers every token knows its sentence: a share says where in the sum "
-            "the similarity stands, not that this word alone has made it."
-        )
+        p.what_to_see(MEAN if models.config(model).sentences == "mean" else ONE_TOKEN)
         p.question(
             "Who bites whom? Two sentences of the same words in another order: what does the cosine say?",
             "In minilm it is nearly 1: the mean forgets the order, and what is left of it is what positions and "

@@ -107,9 +107,9 @@ class ModelSettings:
             return folder
         if not folder.is_dir():
             raise ValueError(f"{name} is neither a folder nor a GGUF file")
-        for file in sorted(folder.iterdir()):
+        for file in sorted({one for pattern in FILES for one in folder.glob(pattern)}):
             there = _resolved(file)
-            if any(map(file.match, FILES)) and (there is None or not there.is_relative_to(folder)):
+            if there is None or not there.is_relative_to(folder):
                 raise ValueError(f"{file.name} is a link that leads out of the folder; put the file itself there")
         return folder
 

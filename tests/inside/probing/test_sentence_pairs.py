@@ -1,5 +1,7 @@
 """Two sentences: the parts add up to the cosine of the mean vectors, and what is said of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -25,6 +27,23 @@ def test_the_parts_are_the_cosine():
     assert found.parts[2, 1] == pytest.approx(share, abs=1e-5)
     with pytest.raises(ValueError, match="at least one token"):
         sentence_pairs.compare_sentences(model, tokenizer, ONE, "")
+
+
+@pytest.mark.parametrize(("pooling", "place"), [("first", 0), ("last", -1)])
+def test_the_vector_of_one_token_has_its_cosine_in_one_cell(pooling, place):
+    model, tokenizer = load("fill", device="cpu")
+    model.config = replace(model.config, sentences=pooling)
+    found = sentence_pairs.compare_sentences(model, tokenizer, ONE, TWO)
+    states = [model(torch.tensor([tokenizer.encode(text)])).hidden[0, place] for text in (ONE, TWO)]
+    expected = float(torch.nn.functional.cosine_similarity(*states, dim=0))
+    assert found.cosine == found.parts[place, place] == pytest.approx(expected, abs=1e-5)
+    assert np.count_nonzero(found.parts) == 1
+    said = say.similarity(found)
+    assert str(said).startswith(f"Cosine similarity {expected:.3f}, of the states of the {pooling} tokens alone, '")
+    assert said.values["one"] == found.one[place]
+    model.config = replace(model.config, sentences="unread")
+    with pytest.raises(ValueError, match="a rule that is not read here"):
+        sentence_pairs.compare_sentences(model, tokenizer, ONE, TWO)
 
 
 def test_vectors_of_zeros_have_the_cosine_zero():

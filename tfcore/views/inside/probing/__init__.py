@@ -314,12 +314,17 @@ def where_it_collapses(
 
 # ---- two sentences ----
 
+COUNTS = {
+    "mean": r"a_i = \tfrac{1}{n}, \quad b_j = \tfrac{1}{m}",
+    "first": r"a_1 = b_1 = 1, \quad a_i = b_j = 0 \text{ else}",
+    "last": r"a_n = b_m = 1, \quad a_i = b_j = 0 \text{ else}",
+}
 compared = kept(sentence_pairs.compare_sentences, entries=64)
 
 
 @view
 def pair_parts(model: Source, one: str, two: str) -> View:
-    """The parts of the cosine of two sentences' mean vectors: what each pair of tokens adds (arXiv:1908.10084).
+    """The parts of the cosine of two sentences' vectors: what each pair of tokens adds (arXiv:1908.10084).
 
     Args:
         model: an encoder.
@@ -336,14 +341,14 @@ def pair_parts(model: Source, one: str, two: str) -> View:
         findings=(say.similarity(pair),),
         table=lambda: pd.DataFrame(pair.parts, pair.one, pair.two),
         formula=(
-            r"\cos(u, v) = \frac{u \cdot v}{\lVert u \rVert \lVert v \rVert} = \sum_{i, j} \frac{h_i \cdot g_j}"
-            r"{n\, m\, \lVert u \rVert \lVert v \rVert}, \qquad u = \frac{1}{n} \sum_i h_i, \quad "
-            r"v = \frac{1}{m} \sum_j g_j"
+            r"\cos(u, v) = \frac{u \cdot v}{\lVert u \rVert \lVert v \rVert} = \sum_{i, j} "
+            r"\frac{a_i b_j\, h_i \cdot g_j}{\lVert u \rVert \lVert v \rVert}, \qquad u = \sum_i a_i h_i, \quad v = \sum_j b_j g_j, \quad "
+            + COUNTS[pair.pooling]
         ),
         papers=(
-            "Sentence vectors by mean pooling: arXiv:1908.10084, section 3. minilm is all-MiniLM-L6-v2, which was "
-            "trained on pairs of sentences. Special tokens, such as [CLS], take part in the mean, as in the model's "
-            "published code."
+            "Sentence vectors as the mean of all states, or as one of them: arXiv:1908.10084, section 3. minilm is "
+            "all-MiniLM-L6-v2, which was trained on pairs of sentences. Special tokens, such as [CLS], take part in "
+            "the mean, as in the model's published code."
         ),
         terms=("sentence embedding",),
         code=(sentence_pairs.compare_sentences, say.similarity),

@@ -183,6 +183,17 @@ def collapse(steered: Steered) -> Statement:
 
 def similarity(pair: SentencePair) -> Statement:
     """How similar two sentences are, and the pair of ordinary tokens that adds most (any pair where there are none)."""
+    if pair.pooling != "mean":
+        place = 0 if pair.pooling == "first" else -1
+        return state(
+            "similarity of one token each",
+            "Cosine similarity {cosine:.3f}, of the states of the {which} tokens alone, '{one}' and '{two}': this is "
+            "where the model was trained to gather a sentence.",
+            cosine=pair.cosine,
+            which=pair.pooling,
+            one=visible(pair.one[place]),
+            two=visible(pair.two[place]),
+        )
     one, two = (np.array(own) for own in pair.special)
     ordinary = ~one[:, None] & ~two[None]
     parts = np.where(ordinary, pair.parts, -np.inf) if ordinary.any() else pair.parts
