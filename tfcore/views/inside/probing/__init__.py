@@ -342,8 +342,8 @@ def pair_parts(model: Source, one: str, two: str) -> View:
         table=lambda: pd.DataFrame(pair.parts, pair.one, pair.two),
         formula=(
             r"\cos(u, v) = \frac{u \cdot v}{\lVert u \rVert \lVert v \rVert} = \sum_{i, j} "
-            r"\frac{a_i b_j\, h_i \cdot g_j}{\lVert u \rVert \lVert v \rVert}, \qquad u = \sum_i a_i h_i, \quad v = \sum_j b_j g_j, \quad "
-            + COUNTS[pair.pooling]
+            r"\frac{a_i b_j\, h_i \cdot g_j}{\lVert u \rVert \lVert v \rVert}, "
+            r"\qquad u = \sum_i a_i h_i, \quad v = \sum_j b_j g_j, \quad " + COUNTS[pair.pooling]
         ),
         papers=(
             "Sentence vectors as the mean of all states, or as one of them: arXiv:1908.10084, section 3. minilm is "
