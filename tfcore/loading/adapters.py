@@ -23,7 +23,7 @@ from tfcore.loading.families.classifiers import HEADS, OF_SPANS, OF_TEXTS, OF_TO
 from tfcore.loading.families.config_values import ConfigValues, short
 from tfcore.loading.families.mapping import Family, Shape
 from tfcore.loading.gguf_models import GgufWeights
-from tfcore.loading.hub import ADAPTER, FILES
+from tfcore.loading.hub import ADAPTER, files_in
 from tfcore.loading.weights import Weights
 from tfcore.part_configs import MOST_CLASSES
 
@@ -107,7 +107,7 @@ def _check_inside(place: Path, home: Path) -> None:
     there = place.resolve()
     if there.parent != home:
         raise CheckpointError(f"{place} is a link that leads out of its folder; put the model itself there")
-    for file in sorted({one for pattern in FILES for one in place.glob(pattern)}):
+    for file in files_in(place):
         if not file.resolve().is_relative_to(there):
             raise CheckpointError(f"{file} is a link that leads out of its folder; put the file itself there")
 

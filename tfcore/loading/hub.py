@@ -48,6 +48,12 @@ TIMEOUT = 10.0  # seconds until the hub counts as out of reach
 SPARE_DISK = 10**9  # bytes that a download leaves free
 
 
+def files_in(folder: Path) -> list[Path]:
+    """The files in a model's folder that may be opened, links that lead nowhere included."""
+    there = [*folder.iterdir(), folder / POOLING]
+    return sorted(file for file in there if any(map(file.match, FILES)) and os.path.lexists(file))
+
+
 def is_hub_name(name: str) -> bool:
     """Whether a name has the form org/name or org/name/file.gguf."""
     return HUB_NAME.fullmatch(name) is not None and ".." not in name

@@ -91,7 +91,7 @@ class ModelSettings:
         Raises:
             ValueError: there is no such folder there, or a file in it is a link that leads out of the folder.
         """
-        from tfcore.loading.hub import FILES, OnHub
+        from tfcore.loading.hub import OnHub, files_in
 
         if not name.startswith("./"):
             return OnHub(name)
@@ -107,10 +107,12 @@ class ModelSettings:
             return folder
         if not folder.is_dir():
             raise ValueError(f"{name} is neither a folder nor a GGUF file")
-        for file in sorted({one for pattern in FILES for one in folder.glob(pattern)}):
+        for file in files_in(folder):
             there = _resolved(file)
             if there is None or not there.is_relative_to(folder):
-                raise ValueError(f"{file.name} is a link that leads out of the folder; put the file itself there")
+                raise ValueError(
+                    f"{file.relative_to(folder)} is a link that leads out of the folder; put the file itself there"
+                )
         return folder
 
 

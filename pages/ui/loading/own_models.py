@@ -202,9 +202,9 @@ def _stop_page(sentence: str) -> None:
 
 
 def _state(folder: Path) -> str:
-    from tfcore.loading.hub import FILES
+    from tfcore.loading.hub import files_in
 
-    files = sorted({file for pattern in FILES for file in folder.glob(pattern)}) if folder.is_dir() else [folder]
+    files = files_in(folder) if folder.is_dir() else [folder]
     return repr([(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.is_file()])
 
 
