@@ -394,7 +394,7 @@ def adapter_summary(folder: Path) -> AdapterSummary | None:
 def _planned(opened: _Opened) -> tuple[ModelConfig, dict[str, Shape], dict[str, list[Piece]]]:
     """The config of a checkpoint, the shapes of our tensors, and what each is made of; headers alone are read."""
     config = _config(opened.said, opened.family, opened.values, opened.weights)
-    if opened.family is not None and opened.said.name == "config.json":
+    if opened.family is not None and isinstance(opened.said, Path) and opened.said.name == "config.json":
         config = replace(config, sentences=pooling_of(opened.said.parent))
     if config.experts is not None and config.experts.n_experts * config.n_layers > MOST_EXPERTS:
         raise CheckpointError(f"{opened.said}: more than {MOST_EXPERTS:,} experts in all are too many")
