@@ -109,7 +109,7 @@ def content_policy(ancestors: str) -> str:
 def early_hints() -> str:
     """Lets the browser fetch what figures need while Streamlit is still starting, instead of after it."""
     path = f"/assets/{assets.digest()}"
-    needed = ("figure", "saving", "colours", "dom", "styles", "theme")
+    needed = ("figure", "saving", "picture", "colours", "dom", "styles", "theme")
     modules = ", ".join(f"<{path}/{name}.js>; rel=modulepreload" for name in needed)
     return f"{modules}, <{path}/figure.css>; rel=preload; as=style, <{path}/plotly.min.js>; rel=preload; as=script"
 

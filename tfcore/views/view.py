@@ -10,6 +10,7 @@
     print(shown)              # its findings
     shown                     # in a notebook: the picture
     shown.html(), shown.csv(), shown.json(), shown.text()
+    shown.save("sizes.svg")   # or .png, .html, .csv, .json, .txt
     program(shown)            # of tfcore.views.programs: what makes it again
 
 `view` notes the function and its arguments, a model by its name alone: nothing is kept alive by a view.
@@ -20,15 +21,16 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
-from functools import wraps
+from functools import partial, wraps
 from html import escape
+from os import PathLike
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
 
 import numpy as np
 
-from tfcore.charts import bundle, scenes
+from tfcore.charts import bundle, scenes, stills
 from tfcore.charts.theme import Figure, Theme, painted
 from tfcore.measures.token_text import shorten as cut
 from tfcore.measures.token_text import visible_character
@@ -53,6 +55,7 @@ PAGE = """<!doctype html>
 </body>
 </html>
 """
+WIDTH = 900  # pixels of a picture in a file
 SO_FAR = "so_far"  # of a view that a computation fills while it runs: what there is until now
 
 
@@ -242,9 +245,43 @@ class View:
             picture = f"<script>{bundle.script(figure)}</script>{drawn}"
         return PAGE.format(title=escape(self.title), picture=picture, caption=escape(self.caption or self.alt))
 
-    def save(self, path: str, theme: Theme = "light") -> None:
-        """Write `html` to a file."""
-        Path(path).write_text(self.html(theme), "utf-8")
+    def picture(self, kind: stills.Kind, theme: Theme = "light", width: int = WIDTH) -> bytes:
+        """The chart alone, as the content of a file that a browser of this machine draws.
+
+        Args:
+            width: in pixels; a chart that needs more is as wide as it needs.
+
+        Raises:
+            BrowserError: there is no browser, or it did not draw it.
+        """
+        width = max(width, self.min_width)
+        if isinstance(self.chart, Scene):
+            return stills.scene_file(self.chart.module, self.chart.data, width, self.chart.height, theme, kind)
+        return stills.figure_file(self.painted(theme), width, kind)
+
+    def save(self, path: str | PathLike[str], theme: Theme = "light", width: int = WIDTH) -> None:
+        """Write it to a file whose ending says what: .html, .svg or .png for the picture, .csv for the table, .json for
+        all of it but the result, .txt for what is said of it.
+
+        Args:
+            width: of an SVG or a PNG; see `picture`.
+
+        Raises:
+            ValueError: another ending, or there is no table.
+            BrowserError: no browser drew the picture.
+        """
+        ending = Path(path).suffix.lower()
+        texts: dict[str, Callable[[], str]] = {".csv": self.csv, ".json": self.json, ".txt": self.text}
+        texts = {".html": partial(self.html, theme), **texts}
+        kinds = {f".{kind}": kind for kind in stills.KINDS}
+        if ending in texts:
+            content = texts[ending]().encode()
+        elif ending in kinds:
+            content = self.picture(kinds[ending], theme, width)
+        else:
+            endings = ", ".join([*kinds, *texts])
+            raise ValueError(f"the ending of {Path(path).name!r} says no kind of file; these are written: {endings}")
+        Path(path).write_bytes(content)
 
     def _repr_mimebundle_(self, *_: Any, **__: Any) -> dict[str, Any]:
         """In a notebook: the picture, and for who cannot see it the findings."""

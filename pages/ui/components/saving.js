@@ -2,22 +2,21 @@
 // moves; a frame for another page; and one page with all pictures that are seen.
 import { brightness, palette } from "./colours.js"
 import { html, save, set, svg } from "./dom.js"
+import { addressOf, canvasOf, drawn, SCALE, serialised, size, vectors } from "./picture.js"
 import { styled } from "./styles.js"
 
-const SCALE = 2 // pixels of a file for one of the screen
-const LARGEST = 16384 // pixels of a side, which browsers draw
 const PAD = 20, NARROWEST = 420, FONT = "sans-serif"
 const HOLD = 600 // ms that a video stays at its end
 const SLOWEST = 100 // ms from one picture of a video to the next
-const LINE = 20 // pixels below elements: without the page's font their words may take a line more
 const BITS = 8e6 // a second of a video
 const FILMS = ["video/webm;codecs=vp9", "video/webm", "video/mp4"] // the first that the browser writes
+
+/** @typedef {import("./picture.js").Picture} Picture */
 
 /**
  * What stands around a picture in a file.
  * @typedef {{ title: string, finding: string, computed: string, caption: string, alt: string, address: string }} Words
  */
-/** @typedef {SVGSVGElement | HTMLCanvasElement} Picture a canvas has SCALE pixels for one of the screen */
 /**
  * A picture on the page.
  * @typedef {object} Shown
@@ -133,31 +132,12 @@ export function files(view, name) {
   }
 }
 
-/** @param {SVGElement} picture */
-const serialised = picture => new XMLSerializer().serializeToString(picture).replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, "\ufffd")
-
-/** @param {SVGElement} picture */
-const addressOf = picture => "data:image/svg+xml," + encodeURIComponent(serialised(picture))
-
 // A picture of a file that plotly or a canvas wrote: the element that a data address says.
 /** @param {string} url @returns {SVGSVGElement} */
 export function parsed(url) {
   const found = new DOMParser().parseFromString(decodeURIComponent(url.slice(url.indexOf(",") + 1)), "image/svg+xml")
   return /** @type {any} */ (document.importNode(found.documentElement, true))
 }
-
-// A picture as SVG, a canvas as an image in it.
-/** @param {Picture} picture */
-function vectors(picture) {
-  if (!(picture instanceof HTMLCanvasElement)) return picture
-  const [width, height] = [picture.width / SCALE, picture.height / SCALE]
-  const made = /** @type {SVGSVGElement} */ (svg("svg", { width, height, viewBox: `0 0 ${width} ${height}` }))
-  svg("image", { href: picture.toDataURL(), width, height }, made)
-  return made
-}
-
-/** @param {SVGSVGElement} picture @returns {[number, number]} */
-const size = picture => [Number(picture.getAttribute("width")), Number(picture.getAttribute("height"))]
 
 // A picture with its title and finding above, what was computed and its address below.
 /** @param {SVGSVGElement} picture @param {Words} said @param {Record<string, string>} roles */
@@ -224,45 +204,11 @@ export function lines(text, width, px, most, weight = 400) {
   return kept
 }
 
-/** @param {Picture} picture @returns {Promise<CanvasImageSource>} */
-async function drawn(picture) {
-  if (picture instanceof HTMLCanvasElement) return picture
-  const image = new Image()
-  image.src = addressOf(picture)
-  await image.decode()
-  return image
-}
-
-// A canvas that a picture fills, so many times as large.
-/** @param {SVGSVGElement} picture @param {number} scale */
-async function canvasOf(picture, scale) {
-  const [w, h] = size(picture), fitting = Math.min(scale, LARGEST / w, LARGEST / h)
-  const canvas = html("canvas", "")
-  Object.assign(canvas, { width: 2 * Math.round((w * fitting) / 2), height: 2 * Math.round((h * fitting) / 2) }) // videos want them even
-  canvas.getContext("2d")?.drawImage(await drawn(picture), 0, 0, canvas.width, canvas.height)
-  return canvas
-}
-
 /** @param {SVGSVGElement} picture @returns {Promise<Blob | null>} */
 async function bitmap(picture) {
   const canvas = await canvasOf(picture, SCALE)
   return new Promise(resolve => canvas.toBlob(resolve))
 }
-
-// A scene that is made of elements, drawn by the browser as it draws them on the page.
-/** @param {HTMLElement} root @param {string} style the rules of its stylesheet */
-export function elements(root, style) {
-  const { width, height: seen } = root.getBoundingClientRect(), css = getComputedStyle(root)
-  const height = seen + LINE
-  const picture = /** @type {SVGSVGElement} */ (svg("svg", { width, height, viewBox: `0 0 ${width} ${height}` }))
-  const place = svg("foreignObject", { width, height }, picture)
-  const body = html("div", "", place)
-  for (const name of HOUSE) body.style.setProperty("--st-" + name, css.getPropertyValue("--st-" + name))
-  html("style", "", body, style)
-  body.append(root.cloneNode(true))
-  return picture
-}
-const HOUSE = ["text-color", "background-color", "secondary-background-color", "border-color", "primary-color", "font", "base-radius", "button-radius"]
 
 // ---- pages ----
 

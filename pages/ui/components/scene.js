@@ -1,7 +1,8 @@
 // The browser's half of scene.py: a scene of tfcore in the colours of the theme, its caption, and what can be saved of it.
 import { html } from "./dom.js"
 import { palette } from "./colours.js"
-import { drop, elements, embeds, files, keep, menu, video } from "./saving.js"
+import { elements } from "./picture.js"
+import { drop, embeds, files, keep, menu, video } from "./saving.js"
 import { styled } from "./styles.js"
 
 /**
@@ -12,7 +13,7 @@ import { styled } from "./styles.js"
  * @property {HTMLElement} caption
  * @property {HTMLElement} note
  * @property {string} module
- * @property {() => Promise<import("./saving.js").Picture | null>} taken
+ * @property {() => Promise<import("./picture.js").Picture | null>} taken
  * @property {Record<string, HTMLButtonElement>} [buttons]
  * @property {FrameHead} head
  * @property {Promise<Scene>} code

@@ -1,7 +1,7 @@
 """Scenes: pictures that a script of ours draws, in the app, in a notebook and on a page of its own alike.
 
 A scene is NAME.js with NAME.css beside it. The script imports nothing but scripts that have no style of their own
-(dom.js, dragging.js, colours.js), which may import one another, and exports
+(dom.js, dragging.js, colours.js, picture.js), which may import one another, and exports
 
     draw(element, data, tell)    // again whenever the data change; returns what is called at the end
     picture(element)             // for files: an SVG or a canvas of it as it is now; without, its elements are drawn
@@ -45,12 +45,13 @@ def files() -> dict[str, str]:
     return {**written, "theme.js": f"export default {tables}\n"}
 
 
-def html(name: str, data: Mapping[str, Any], height: int, theme: Theme) -> str:
+def html(name: str, data: Mapping[str, Any], height: int, theme: Theme, then: str = "") -> str:
     """A part of a page that draws a scene; it needs no network.
 
     Args:
         data: as JSON has it.
         height: in pixels.
+        then: code that runs when the `scene` is drawn into the `element`; `urls["picture.js"]` is a module there.
 
     Raises:
         ValueError: there is no such scene.
@@ -59,15 +60,16 @@ def html(name: str, data: Mapping[str, Any], height: int, theme: Theme) -> str:
         raise ValueError(f"no scene is called {name!r}; there are {', '.join(NAMES)}")
     said = {f"role-{role}": f"@{role}" for role in ROLES} | {f"st-{name}": value for name, value in HOUSE.items()}
     colours = "".join(f"--{key}: {colour(at, theme) if at.startswith('@') else at};" for key, at in said.items())
+    box = f"min-height: {height}px; padding: 8px; background: var(--st-background-color)"
+    modules = (_modules("picture.js") if then else {}) | _modules(f"{name}.js")
     return (
-        f"<style>#scene {{ {colours} min-height: {height}px; padding: 8px; background: var(--st-background-color) }}\n"
-        f"{files()[f'{name}.css']}</style>\n"
-        f'<div id="scene"></div>\n'
+        f"<style>{files()[f'{name}.css']}</style>\n"
+        f'<div id="scene" style="{colours} {box}"></div>\n'
         f'<script type="module">\n'
-        f"{_urls(_modules(f'{name}.js'))}"
-        f"const {{ draw }} = await import(urls[{_script(f'{name}.js')}])\n"
-        f'draw(document.getElementById("scene"), {_script(data)})\n'
-        f"</script>"
+        f"{_urls(modules)}"
+        f'const element = document.getElementById("scene"), scene = await import(urls[{_script(f"{name}.js")}])\n'
+        f"scene.draw(element, {_script(data)})\n"
+        f"{then}</script>"
     )
 
 
