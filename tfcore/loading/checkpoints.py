@@ -39,6 +39,7 @@ from tfcore.tokenizers.tokenizer import Tokenizer
 
 PRETRAINED = Path(__file__).parents[1] / "pretrained"
 START = "decoder_start_token_id"
+OWN = "tfcore"  # of no family of transformers
 # What generation_config.json says of texts that are written; where there is such a file, config.json's word is void.
 OF_WRITING = ("forced_bos_token_id", "forced_eos_token_id", "bad_words_ids")
 HALF_FROM = 1_000_000_000  # parameters, above which matrices are kept in 16 bits
@@ -141,6 +142,7 @@ class Estimate:
         download: bytes that would have to be downloaded first.
         free: bytes that are free now where it would go; None where the system does not tell.
         commit: of a model on the hub.
+        family: its title; that of a folder that `save` wrote is OWN.
     """
 
     config: ModelConfig
@@ -150,6 +152,7 @@ class Estimate:
     download: int = 0
     free: int | None = None
     commit: str | None = None
+    family: str = OWN
 
 
 def estimate(
@@ -174,16 +177,17 @@ def estimate(
         remote = look(str(name_or_path), revision, token)
         folder, download, commit = remote.place, remote.missing, remote.folder.name
     if remote is not None and download:
-        config, shapes = _promised(remote)
+        config, shapes, family = _promised(remote)
     else:
         with _opened(folder) as opened:
-            config, shapes, _ = _planned(opened)
+            (config, shapes, _), family = _planned(opened), opened.family
     read_from = tokenizer_place(folder)
     if gguf_in(read_from) is None and (why := lacking(read_from)):  # the family comes first
         raise CheckpointError(f"{name_or_path} {why}")
     memory = bytes_of(shapes, _types(config, shapes, dtype))
     free, halved = free_memory(place), _is_halved(shapes, dtype)
-    return Estimate(config, _count(shapes), memory, halved, download, free, commit)
+    title = family.title if family else OWN
+    return Estimate(config, _count(shapes), memory, halved, download, free, commit, title)
 
 
 def load(
@@ -223,7 +227,7 @@ def load(
     folder = folder_of(name_or_path)
     if folder is None:
         remote = look(str(name_or_path), revision, token)
-        config, shapes = _promised(remote)
+        config, shapes, _ = _promised(remote)
         check_memory(shapes, _types(config, shapes, dtype), place)
         folder = fetch(remote, tell, largest_download)
     with _opened(folder) as opened:
@@ -277,19 +281,20 @@ def _count(shapes: Mapping[str, Shape]) -> int:
     return sum(torch.Size(shape).numel() for shape in shapes.values())
 
 
-def _promised(remote: Remote) -> tuple[ModelConfig, dict[str, Shape]]:
-    """Config and tensor shapes of a checkpoint on the hub, from its config.json, or from the header of its GGUF file,
-    whose tokenizer must be one that can be read; no weights are downloaded."""
+def _promised(remote: Remote) -> tuple[ModelConfig, dict[str, Shape], Family | None]:
+    """Config, tensor shapes and family of a checkpoint on the hub, from its config.json, or from the header of its GGUF
+    file, whose tokenizer must be one that can be read; no weights are downloaded."""
     if remote.place != remote.folder:
         with _opened(remote) as opened:
             config, shapes, _ = _planned(opened)
             assert isinstance(opened.weights, GgufWeights)
             tokenizer_json(opened.weights.file.settings, opened.weights.path)
-        return config, shapes
+        return config, shapes, opened.family
     path = remote.folder / "config.json"
     values = read_json(path)
-    config = _config(path, _family(path, values), values, NoTensors())
-    return config, shapes_of(blank(config))
+    family = _family(path, values)
+    config = _config(path, family, values, NoTensors())
+    return config, shapes_of(blank(config)), family
 
 
 def folder_of(name_or_path: str | Path | OnHub) -> Path | None:

@@ -21,7 +21,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
-from functools import partial, wraps
+from functools import wraps
 from html import escape
 from os import PathLike
 from pathlib import Path
@@ -55,6 +55,7 @@ PAGE = """<!doctype html>
 </body>
 </html>
 """
+ENDINGS = (*stills.KINDS, "html", "csv", "json", "txt")
 WIDTH = 900  # pixels of a picture in a file
 SO_FAR = "so_far"  # of a view that a computation fills while it runs: what there is until now
 
@@ -270,17 +271,17 @@ class View:
             ValueError: another ending, or there is no table.
             BrowserError: no browser drew the picture.
         """
-        ending = Path(path).suffix.lower()
-        texts: dict[str, Callable[[], str]] = {".csv": self.csv, ".json": self.json, ".txt": self.text}
-        texts = {".html": partial(self.html, theme), **texts}
-        kinds = {f".{kind}": kind for kind in stills.KINDS}
-        if ending in texts:
-            content = texts[ending]().encode()
-        elif ending in kinds:
-            content = self.picture(kinds[ending], theme, width)
-        else:
-            endings = ", ".join([*kinds, *texts])
-            raise ValueError(f"the ending of {Path(path).name!r} says no kind of file; these are written: {endings}")
+        match ending_of(path):
+            case "svg" | "png" as kind:
+                content = self.picture(kind, theme, width)
+            case "html":
+                content = self.html(theme).encode()
+            case "csv":
+                content = self.csv().encode()
+            case "json":
+                content = self.json().encode()
+            case _:
+                content = self.text().encode()
         Path(path).write_bytes(content)
 
     def _repr_mimebundle_(self, *_: Any, **__: Any) -> dict[str, Any]:
@@ -289,6 +290,19 @@ class View:
             return {"text/html": scenes.frame(self.html(), self.height), "text/plain": str(self)}
         bundle: dict[str, Any] = self.painted()._repr_mimebundle_()
         return {**bundle, "text/plain": str(self)}
+
+
+def ending_of(path: str | PathLike[str]) -> str:
+    """The ending of a file's name, without its dot.
+
+    Raises:
+        ValueError: it is none of those that a view is written to.
+    """
+    ending = Path(path).suffix.lower().removeprefix(".")
+    if ending not in ENDINGS:
+        kinds = ", ".join(f".{one}" for one in ENDINGS)
+        raise ValueError(f"the ending of {Path(path).name!r} says no kind of file; these are written: {kinds}")
+    return ending
 
 
 def _unisolated(text: str) -> str:
