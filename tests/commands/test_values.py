@@ -44,6 +44,11 @@ READ: dict[str, tuple[str, Any, Any]] = {
     "a record of another": (as_text(Model("a", 3, SHAPE)), Model, Model("a", 3, SHAPE)),
     "a record at its defaults": ("", Traffic, Traffic()),
     "a published model": ("gpt2_small", ModelConfig, PRESETS["gpt2_small"]()),
+    "models by name": (
+        as_text({"a": PRESETS["gpt2_small"](), "b": PRESETS["mixtral_8x7b"]()}),
+        Mapping[str, ModelConfig],
+        {"a": PRESETS["gpt2_small"](), "b": PRESETS["mixtral_8x7b"]()},
+    ),
     "a model": ("./folder, with=signs", Source, "./folder, with=signs"),
     "a file": ("a=b.png", File | None, File("a=b.png")),
     "a record or a file": ("sound.wav", Traffic | File, File("sound.wav")),

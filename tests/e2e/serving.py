@@ -45,7 +45,7 @@ class Output:
 
 
 @contextmanager
-def serve(*command: str, health: str = "/healthz", **environment: str) -> Iterator[str]:
+def serve(*command: str, cwd: Path = ROOT, health: str = "/healthz", **environment: str) -> Iterator[str]:
     """A server that can answer, stopped afterwards: its address, such as http://127.0.0.1:40123.
 
     Args:
@@ -53,7 +53,7 @@ def serve(*command: str, health: str = "/healthz", **environment: str) -> Iterat
     """
     with subprocess.Popen(
         command,
-        cwd=ROOT,
+        cwd=cwd,
         env={**os.environ, "PORT": "0", "HOST": "127.0.0.1", **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

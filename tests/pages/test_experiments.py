@@ -17,6 +17,7 @@ from pages.ui.components import figure as drawing
 from pages.ui.work import jobs, live, runs
 from pages.ui.work.run_records import Limits
 from tests.architecture.sources import ROOT
+from tests.commands.typed import name_of, typed
 from tests.nightly import nightly, often
 from tests.pages.experiments_to_visit import NOT_REPEATABLE, VISITS, WITHOUT
 from tests.pages.figures import array, figures, scenes
@@ -25,6 +26,9 @@ from tests.pages.sights import ask_for_tables
 from tests.pages.visits import address, opened, press, said
 from tests.pages.waiting import until
 from tests.pretend_device import DEVICE
+from tfcore import views
+from tfcore.__main__ import main
+from tfcore.commands import catalogue
 from tfcore.views import programs
 from tfcore.views.foundations import tokens
 from tfcore.views.model.your_model import measure as your_model
@@ -37,6 +41,10 @@ SLOW = {
     "losses against bits",
 }
 EACH_RUN = {file: name for name, (file, _) in reversed(VISITS.items()) if name not in SLOW}  # the first of each page
+
+# Views without a visit: of runs of the lab, which have a test of their own, and of questions.
+BY_LAB = {f"lab.{name}" for name in ("course", "maps", "answer", "places", "dials", "compare", "clipping", "dropout")}
+ASKED = {f"check.{name}" for name in ("likeliest_five", "six_heads", "round_map")}
 
 # Trainings of the lab; what a visitor types is a part of their programs.
 LAB = {
@@ -70,6 +78,12 @@ def viewed(monkeypatch) -> list[View]:
 def written() -> dict[str, programs.Program]:
     """The programs of all visits, for what is asked of all of them at once."""
     return {}
+
+
+@pytest.fixture(scope="module")
+def by_command_line() -> set[str]:
+    """The views that a command line made."""
+    return set()
 
 
 @pytest.fixture(autouse=True)
@@ -153,6 +167,38 @@ def test_a_program_comes_to_the_numbers_of_the_page(name, viewed, written, tmp_p
     written.update({f"{name} {view.key}": programs.program(view) for view in viewed})
 
 
+@nightly
+@pytest.mark.parametrize("name", VISITS)
+def test_a_command_line_comes_to_the_numbers_of_the_page(name, viewed, by_command_line, capsys):
+    file, address = VISITS[name]
+    opened(file, **address)
+    for view in viewed:
+        check_command_line(view, capsys)
+        by_command_line.add(name_of(view))
+
+
+def check_command_line(view: View, capsys: Any) -> None:
+    """It says what the page says, and its table is the page's."""
+    line = ["view", *typed(view)]
+    is_repeatable = programs.name_of(view) not in NOT_REPEATABLE
+    capsys.readouterr()
+    assert main(line) == 0, capsys.readouterr().err
+    said = capsys.readouterr().out
+    assert said == f"{view}\n" or not is_repeatable
+    if view.table is not None and is_repeatable:
+        assert main([*line, "--csv"]) == 0, capsys.readouterr().err
+        sys.stdout.flush()
+        assert sys.stdout.buffer.getvalue().decode() == view.csv()  # with the ends of its lines
+
+
+@nightly
+def test_every_view_was_made_by_a_command_line(by_command_line):
+    if not by_command_line:
+        pytest.skip("no page was visited before")
+    there = {f"{of}.{name}" for of in views.subjects() for name in catalogue.subject(of)}
+    assert there - by_command_line == BY_LAB | ASKED
+
+
 @pytest.mark.parametrize("form", [programs.script, programs.notebook])
 def test_what_is_downloaded_is_formatted_like_the_house(form, written, tmp_path):
     """And imports what it uses and nothing else: the programs of the visits above, all at once."""
@@ -228,6 +274,7 @@ def test_a_run_of_the_lab_is_made_again_by_each_of_its_programs(settings, viewed
         assert capsys.readouterr().out.endswith(f"{view}\n")
         assert same(spec(result.chart), spec(view.chart)), view.key
         assert result.csv() == view.csv()
+        check_command_line(view, capsys)
 
 
 def test_a_visitors_own_file_is_read_from_its_path(tmp_path, monkeypatch):

@@ -1,5 +1,7 @@
-"""tfcore as a package: what is built holds all of it and nothing else, and programs from pages run over it anywhere."""
+"""The package: what is built holds tfcore and the app and nothing else; programs from pages run over it anywhere, and
+the app does."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import tfcore
+from tests.e2e.serving import get, serve
 from tests.nightly import nightly
 from tfcore.views import programs
 from tfcore.views.inference import kv_cache
@@ -27,31 +30,39 @@ print(tokenizer.decode(tfcore.generate(model, tokenizer.encode("Once upon a"), g
 """
 
 
-def parts() -> set[str]:
-    """Every file of tfcore, as it is in the repository."""
-    files = (path for path in (ROOT / "tfcore").rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    return {path.relative_to(ROOT).as_posix() for path in files}
+APP = ("pages", "assets", ".streamlit")
+
+
+def parts(*folders: str) -> set[str]:
+    """Every file of these folders, as it is in the repository."""
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file()]
+    return {path.relative_to(ROOT).as_posix() for path in files if "__pycache__" not in path.parts}
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory) -> Path:
     """The folder with the wheel and the sdist."""
     tree = tmp_path_factory.mktemp("tree")
-    shutil.copytree(ROOT / "tfcore", tree / "tfcore", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pages", "tests"):  # what stands beside it in the repository stays outside
-        (tree / name).mkdir()
-        (tree / name / "__init__.py").touch()
-    for name in ("pyproject.toml", "README.md", "LICENSE", *(path.name for path in ROOT.glob("requirements*.txt"))):
+    for folder in ("tfcore", *APP):
+        shutil.copytree(ROOT / folder, tree / folder)
+    (tree / "tests").mkdir()  # what else stands beside them in the repository stays outside
+    for name in ("tests/__init__.py", ".streamlit/secrets.toml", "pages/__pycache__/facts.pyc"):
+        (tree / name).parent.mkdir(exist_ok=True)
+        (tree / name).touch()
+    names = ("pyproject.toml", "setup.py", "app.py", "README.md", "LICENSE")
+    for name in (*names, *(path.name for path in ROOT.glob("requirements*.txt"))):
         shutil.copy(ROOT / name, tree)
     subprocess.run([sys.executable, "-c", BUILD], cwd=tree, check=True, capture_output=True)
     return tree / "dist"
 
 
 @nightly
-def test_the_wheel_holds_tfcore_and_nothing_else(built):
+def test_the_wheel_holds_tfcore_and_the_app_in_a_folder_of_its_own_and_nothing_else(built):
     with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}
-    assert names == parts()
+        (entry,) = (name for name in wheel.namelist() if name.endswith("/entry_points.txt"))
+        assert "tfcore = tfcore.__main__:main" in wheel.read(entry).decode()
+    assert names == parts("tfcore") | {f"tfcore_app/{name}" for name in {"app.py", *parts(*APP)}}
 
 
 @nightly
@@ -66,11 +77,11 @@ def test_its_extras_are_the_requirements(built):
 
 
 @nightly
-def test_the_sdist_holds_tfcore(built):
+def test_the_sdist_holds_what_the_wheel_is_built_of(built):
     with tarfile.open(next(built.glob("*.tar.gz"))) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
-    assert parts() <= names
-    assert not [name for name in names if name.startswith(("pages", "tests"))]
+    assert {"app.py", "setup.py", *parts("tfcore", *APP)} <= names
+    assert not [name for name in names if name.startswith("tests") or "secrets" in name]
 
 
 @pytest.fixture(scope="module")
@@ -110,3 +121,23 @@ def test_a_scene_is_drawn_from_another_folder(installed, tmp_path):
     (tmp_path / "own.py").write_text(programs.script(programs.program(model_parts.parts("stories"))), "utf-8")
     assert run(installed, tmp_path, "own.py")[0].startswith("stories: decoder")
     assert "createObjectURL" in (tmp_path / "parts-parts.html").read_text("utf-8")
+
+
+@nightly
+def test_a_command_makes_a_view_in_another_folder(installed, tmp_path):
+    line = ("-m", "tfcore", "view", "heads.portrait", "--model=stories", "--text=Once upon a", "--layer=1", "--head=2")
+    said = run(installed, tmp_path, *line, "-o", "head.html")
+    assert said[0].startswith("Head 1.2. ")
+    assert (tmp_path / "head.html").stat().st_size > 1_000
+    assert run(installed, tmp_path, *line, "--csv")[0] == "query,key,query token,key token,weight"
+
+
+@nightly
+def test_the_app_is_served_from_another_folder(installed, tmp_path):
+    line = (sys.executable, "-P", "-m", "tfcore", "app", "--port", "0")
+    with serve(*line, cwd=tmp_path, PYTHONPATH=str(installed), TFCORE_REAL_MODELS="") as address:
+        assert json.loads(get(address, "/healthz")[1])["status"] == "ok"
+        answer, page = get(address, "/heads")
+        assert answer.status == 200
+        assert b"<title>Attention heads" in page
+    assert not list(tmp_path.iterdir())

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
+SYSTEM = os.name
 PORT = 8501
 NEEDED = ("streamlit", "uvicorn")
 FOLDER = "tfcore_app"  # of the wheel; see setup.py
@@ -30,7 +31,7 @@ def serve(port: int, host: str) -> int:
     """
     command = [sys.executable, str(app_folder() / "app.py")]
     environment = settings(os.environ, port, host)
-    if os.name != "nt":  # where a program cannot take the place of another
+    if SYSTEM != "nt":  # where a program cannot take the place of another
         os.execve(sys.executable, command, environment)
     return subprocess.call(command, env=environment)
 

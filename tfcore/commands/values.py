@@ -42,7 +42,7 @@ def read(said: Any, hint: Any) -> Any:
         return _scalar(said, hint)
     if hint is File and isinstance(said, str):
         return File(said)
-    if hint is ModelConfig and said in PRESETS:
+    if hint is ModelConfig and isinstance(said, str) and said in PRESETS:
         return PRESETS[said]()
     if is_dataclass(hint):
         return _record(said, hint)
