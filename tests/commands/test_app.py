@@ -1,6 +1,7 @@
 """The command that serves the app: its settings, and what it says where there is none."""
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -48,8 +49,8 @@ def test_one_person_may_load_models_and_visitors_of_a_server_may_not(tmp_path, m
 @pytest.mark.parametrize("system", ["posix", "nt"])
 def test_it_runs_as_a_program_of_its_own(system, monkeypatch):
     asked = []
-    monkeypatch.setattr(app.os, "execve", lambda *given: asked.append(given) or sys.exit(0))
-    monkeypatch.setattr(app.subprocess, "call", lambda command, env: asked.append((command[0], command, env)) or 0)
+    monkeypatch.setattr(os, "execve", lambda *given: asked.append(given) or sys.exit(0))
+    monkeypatch.setattr(subprocess, "call", lambda command, env: asked.append((command[0], command, env)) or 0)
     monkeypatch.setattr(app, "SYSTEM", system)
     try:
         app.serve(0, "")

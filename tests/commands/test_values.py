@@ -1,5 +1,6 @@
 """What somebody types is read as a value of the type that a view takes, or refused in one sentence."""
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal
@@ -30,6 +31,7 @@ READ: dict[str, tuple[str, Any, Any]] = {
     "a text as it is": (' [1,2] {"a": 1} = ,', str, ' [1,2] {"a": 1} = ,'),
     "a choice": ("mean", Literal["sum", "mean"], "mean"),
     "a number among choices": ("3", int | Literal["mean"], 3),
+    "a whole number in any order": ("3", float | int, 3),
     "a choice beside numbers": ("mean", int | Literal["mean"], "mean"),
     "nothing": ("none", int | None, None),
     "nothing before a text": ("none", str | None, None),
@@ -61,9 +63,9 @@ REFUSED: dict[str, tuple[str, Any, str]] = {
     "no number": ("nan", float, "'nan' is no NUMBER"),
     "perhaps": ("perhaps", bool, "'perhaps' is no yes|no"),
     "another choice": ("max", Literal["sum", "mean"], "'max' is none of sum, mean"),
-    "neither": ("x", int | Literal["mean"] | None, "'x' is no none|INT|mean"),
+    "neither": ("x", int | Literal["mean"] | None, "'x' is no INT|mean|none"),
     "three for two": ("1,2,3", tuple[int, int], "'1,2,3' has 3 values, and these are 2: INT,INT"),
-    "broken JSON": ("[1,", tuple[int, ...], r"'\[1,' is no JSON: "),
+    "broken JSON": ("[1,", tuple[int, ...], "'[1,' is no JSON: "),
     "too deep JSON": ("[" * 100_000, Sequence[str], "is no JSON: "),
     "another field": ("windows=8", MaskConfig, "'windows' is no field of MASKCONFIG; there are kind"),
     "no field at all": ("8", MaskConfig, "'8' is no MASKCONFIG; write it as name=value,name=value, or as JSON"),
@@ -82,7 +84,7 @@ def test_a_text_is_read_by_the_type_of_the_argument(said, hint, value):
 
 @pytest.mark.parametrize(("said", "hint", "sentence"), REFUSED.values(), ids=list(REFUSED))
 def test_what_says_no_value_is_refused_in_a_sentence(said, hint, sentence):
-    with pytest.raises(ValueError, match=sentence) as refused:
+    with pytest.raises(ValueError, match=re.escape(sentence)) as refused:
         read(said, hint)
     assert len(str(refused.value)) < 300
 

@@ -185,7 +185,10 @@ def _check_places(arguments: Mapping[str, Any]) -> None:
     asked = {name: arguments[name] for name in PLACES if type(arguments.get(name)) is int}
     if not isinstance(model, str) or not asked:
         return
-    config = opened(model)[0].config
+    try:
+        config = opened(model)[0].config
+    except ValueError:  # which the view says in its own words, unless it has models of its own
+        return
     of_encoder = source is not None and source.part == "encoder"
     layers = config.encoder_layers if of_encoder or not config.decoder_layers else config.decoder_layers
     for name, value in asked.items():

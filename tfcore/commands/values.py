@@ -20,6 +20,7 @@ from tfcore.presets import PRESETS
 from tfcore.views.sources import File, Source
 
 TYPES = {int: "INT", float: "NUMBER", bool: "yes|no", str: "TEXT", NoneType: "none"}  # as they are shown
+FIRST = {NoneType: 0, int: 1, str: 3}
 SEVERAL = (tuple, Sequence, Collection)
 WORDS = {"yes": True, "true": True, "no": False, "false": False}
 LONGEST = 60  # signs of a value in a sentence
@@ -105,10 +106,10 @@ def _scalar(said: Any, hint: type) -> Any:
 
 
 def _any_of(said: Any, hint: Any) -> Any:
-    """Nothing before a text, then in the order of the types."""
-    parts = sorted(get_args(hint), key=lambda part: part is not NoneType)
+    """The first type that takes it: nothing, whole numbers, others, texts. The order in which a hint names its members
+    means nothing: Python takes one union for another of the same members."""
     refused = []
-    for part in parts:
+    for part in sorted(get_args(hint), key=lambda part: FIRST.get(part, 2)):
         try:
             return read(said, part)
         except ValueError as problem:

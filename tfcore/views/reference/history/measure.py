@@ -246,7 +246,7 @@ def sequence_length(kind: str, values: Mapping[str, float]) -> SequenceLength:
         values: how it is cut, by the names of its knobs.
     """
     one = SEQUENCES[kind]
-    tokens = one.count(**values)
+    tokens = int(one.count(**values))
     cost = sequence_cost((tokens,))
     is_published = all(values[knob.name] == knob.default for knob in one.knobs)
     return SequenceLength(kind, is_published, tokens, cost.cells.item(), cost.share.item())
