@@ -217,7 +217,7 @@ def test_plotly_is_compressed_and_kept_for_ever(address):
 def test_a_page_announces_the_files_it_will_need(address):
     page, _ = get(address, "/masks")
     announced = re.findall(rf"</assets/{assets.digest()}/([\w.]+)>", page.headers["Link"])
-    scripts = ["figure.js", "saving.js", "colours.js", "dom.js", "styles.js", "theme.js"]
+    scripts = ["figure.js", "saving.js", "picture.js", "colours.js", "dom.js", "styles.js", "theme.js"]
     assert announced == [*scripts, "figure.css", "plotly.min.js"]
     assert set(announced) <= set(assets.contents())
     assert get(address, "/healthz")[0].headers["Link"] is None
