@@ -5,6 +5,7 @@ import io
 import json
 import sys
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from typing import Any, get_args, get_type_hints
 
 import pytest
@@ -22,6 +23,7 @@ from tfcore.generation.sampling import Sampling
 from tfcore.loading.special_tokens import SpecialTokens
 from tfcore.measures.mask_patterns import MaskConfig
 from tfcore.presets import PRESETS
+from tfcore.views import sources
 from tfcore.views.foundations import attention, heads, masks
 from tfcore.views.inference import generation
 from tfcore.views.inference.generation.measure.conversation import ConversationPlan
@@ -116,6 +118,12 @@ UNVISITED = {
     "stream.parts_beside": lambda: stream.parts_beside(FIRST, SECOND, (1, 2), (0, 1), "nothing"),
     "walkthrough.overview": lambda: walkthrough.overview("stories", "a b", "scores", 1),
 }
+
+
+@pytest.fixture(autouse=True)
+def _without_an_application(monkeypatch):
+    """Models are opened as in a program of its own, whatever other tests run the app in this process."""
+    monkeypatch.setattr(sources, "_opener", [lru_cache(maxsize=2)(sources._load)])
 
 
 def all_views() -> dict[str, catalogue.Drawing]:
