@@ -124,6 +124,34 @@ def berts(draw):
 
 
 @st.composite
+def debertas(draw):
+    n_heads, span = draw(st.sampled_from([1, 2, 3, 6])), draw(st.integers(2, 20))
+    logarithmic = draw(st.booleans())
+    furthest = draw(st.integers(span // 2 + 2, 40)) if logarithmic else draw(st.integers(2, 20))
+    values = {
+        "vocab_size": 61,
+        "hidden_size": n_heads * draw(st.integers(1, 5)),
+        "intermediate_size": draw(st.integers(1, 40)),
+        "num_hidden_layers": draw(LAYERS),
+        "num_attention_heads": n_heads,
+        "max_position_embeddings": 32,
+        "relative_attention": draw(st.booleans()),
+        "pos_att_type": draw(st.sampled_from(["c2p|p2c", "p2c", "c2p", ["p2c", "c2p"], []])),
+        "max_relative_positions": furthest,
+        "position_buckets": span if logarithmic else -1,
+        "position_biased_input": draw(st.booleans()),
+        "share_att_key": draw(st.booleans()),
+        "norm_rel_ebd": draw(st.sampled_from(["none", "layer_norm"])),
+        "type_vocab_size": draw(st.integers(0, 2)),
+        "legacy": draw(st.booleans()),
+        "tie_word_embeddings": draw(st.booleans()),
+        "hidden_act": draw(GATES),
+        "layer_norm_eps": draw(EPS),
+    }
+    return draw(st.sampled_from([hf.DebertaV2ForMaskedLM, hf.DebertaV2Model])), values
+
+
+@st.composite
 def t5s(draw):
     buckets = draw(st.integers(4, 20))
     inner = draw(st.sampled_from(["relu", "gelu", "silu", "gated-relu", "gated-gelu", "gated-silu"]))
@@ -180,7 +208,7 @@ def test_any_decoder(drawn, pad):
 
 
 @nightly
-@given(berts(), st.integers(0, 6))
+@given(st.one_of(berts(), debertas()), st.integers(0, 6))
 def test_any_encoder(drawn, pad):
     ours, theirs = pair(*drawn)
     tokens, real = ids(2, SEQ), padding(pad)
