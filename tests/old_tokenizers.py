@@ -108,6 +108,7 @@ KINDS: dict[str, tuple[Any, str, Callable[[Path], object], dict[str, Any]]] = {
     "XLM-RoBERTa": (hf.XLMRobertaTokenizer, "xlm-roberta", pieces("sentencepiece.bpe.model", **UNIGRAM), {}),
     "CamemBERT": (hf.CamembertTokenizer, "camembert", pieces("sentencepiece.bpe.model", **UNIGRAM), {}),
     "DeBERTa": (hf.DebertaV2Tokenizer, "deberta-v2", pieces("spm.model", **DEBERTA), {}),
+    "first DeBERTa": (hf.DebertaTokenizer, "deberta", merges("[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"), {}),
     "GPT-2": (hf.GPT2Tokenizer, "gpt2", merges("<|endoftext|>"), {}),
     "GPT-NeoX": (hf.GPTNeoXTokenizer, "gpt_neox", merges("<|endoftext|>", "<|padding|>"), {}),
     "Qwen2": (hf.Qwen2Tokenizer, "qwen2", merges("<|endoftext|>"), {}),

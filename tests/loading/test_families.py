@@ -405,11 +405,6 @@ def test_older_bart_files_ask_for_bos():
     assert ModelConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
 
 
-def test_a_family_that_looks_like_another_is_refused_with_what_it_has_besides():
-    with pytest.raises(ValueError, match=r"^model_type='deberta' is not supported: the first DeBERTa has biases of "):
-        family_of({"model_type": "deberta"})
-
-
 @pytest.mark.parametrize(
     ("values", "message"),
     [
@@ -427,6 +422,16 @@ def test_what_deberta_has_that_is_not_read_is_refused(values, message):
     settings = ENCODERS["deberta"][1] | {"model_type": "deberta-v2"} | values
     with pytest.raises(ValueError, match=re.escape(message)):
         config_of(FAMILIES["deberta-v2"], settings, NoTensors())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("talking_head", True), ("position_buckets", 8), ("share_att_key", True), ("norm_rel_ebd", "layer_norm")],
+)
+def test_what_the_first_deberta_lacks_or_alone_has_is_refused(name, value):
+    settings = ENCODERS["first deberta"][1] | {"model_type": "deberta", name: value}
+    with pytest.raises(ValueError, match=rf"^{name}={value!r} is not supported; supported: "):
+        config_of(FAMILIES["deberta"], settings, NoTensors())
 
 
 def test_files_of_deberta_v3_have_the_head_for_masked_words_that_they_hold(tmp_path):

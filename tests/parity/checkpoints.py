@@ -439,6 +439,15 @@ ENCODERS = {
     ),
     "deberta, no products": (hf.DebertaV2Model, DEBERTA | {"pos_att_type": [], "norm_rel_ebd": "layer_norm"}),
     "deberta, places alone": (hf.DebertaV2Model, SHAPE | {"pos_att_type": "c2p|p2c", "norm_rel_ebd": "layer_norm"}),
+    "first deberta": (hf.DebertaForMaskedLM, DEBERTA | {"max_relative_positions": 5}),
+    "first deberta, one product, newer head": (
+        hf.DebertaForMaskedLM,
+        DEBERTA
+        | {"pos_att_type": ["c2p"], "legacy": False, "hidden_act": "relu", "layer_norm_eps": 1e-2}
+        | {"position_biased_input": True, "type_vocab_size": 2},
+    ),
+    "first deberta, position to content": (hf.DebertaModel, DEBERTA | {"pos_att_type": "p2c"}),
+    "first deberta, places alone": (hf.DebertaModel, SHAPE),
     "nomicbert": (hf.NomicBertForMaskedLM, SHAPE),
     "nomicbert, scaled, gelu, wide heads": (
         hf.NomicBertForMaskedLM,

@@ -62,6 +62,8 @@ CASES = {
         "first",
     ),
     "deberta, tokens": (hf.DebertaV2ForTokenClassification, ENCODERS["deberta, position to content"][1], "each"),
+    "first deberta, texts": (hf.DebertaForSequenceClassification, ENCODERS["first deberta"][1] | THREE, "first"),
+    "first deberta, tokens": (hf.DebertaForTokenClassification, ENCODERS["first deberta"][1], "each"),
     "modernbert, texts": (
         hf.ModernBertForSequenceClassification,
         MODERN | THREE | {"classifier_pooling": "cls", "classifier_bias": True, "norm_bias": True},
@@ -128,6 +130,7 @@ SPANS = {
     "albert": (hf.AlbertForQuestionAnswering, ENCODERS["albert"][1]),
     "mpnet": (hf.MPNetForQuestionAnswering, ENCODERS["mpnet"][1]),
     "deberta": (hf.DebertaV2ForQuestionAnswering, ENCODERS["deberta"][1]),
+    "first deberta": (hf.DebertaForQuestionAnswering, ENCODERS["first deberta, position to content"][1]),
     "modernbert": (hf.ModernBertForQuestionAnswering, MODERN),
 }
 

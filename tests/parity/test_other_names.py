@@ -39,7 +39,7 @@ for family, table in FAMILIES.items():
             len(sources) > 1
             and "*" not in row
             and not row.startswith("classes.")  # of two kinds of model, one name each
-            and not (family == "deberta-v2" and row.startswith("mlm."))  # of two kinds of head
+            and not (family.startswith("deberta") and row.startswith("mlm."))  # of two kinds of head
         ):
             names = tuple(n if n.endswith(".bias") else f"{n}.weight" for source in sources for n in source.names)
             ROWS.setdefault(names, family)

@@ -138,15 +138,19 @@ def debertas(draw):
         "relative_attention": draw(st.booleans()),
         "pos_att_type": draw(st.sampled_from(["c2p|p2c", "p2c", "c2p", ["p2c", "c2p"], []])),
         "max_relative_positions": furthest,
-        "position_buckets": span if logarithmic else -1,
         "position_biased_input": draw(st.booleans()),
-        "share_att_key": draw(st.booleans()),
-        "norm_rel_ebd": draw(st.sampled_from(["none", "layer_norm"])),
         "type_vocab_size": draw(st.integers(0, 2)),
         "legacy": draw(st.booleans()),
         "tie_word_embeddings": draw(st.booleans()),
         "hidden_act": draw(GATES),
         "layer_norm_eps": draw(EPS),
+    }
+    if not logarithmic and draw(st.booleans()):
+        return draw(st.sampled_from([hf.DebertaForMaskedLM, hf.DebertaModel])), values
+    values |= {
+        "position_buckets": span if logarithmic else -1,
+        "share_att_key": draw(st.booleans()),
+        "norm_rel_ebd": draw(st.sampled_from(["none", "layer_norm"])),
     }
     return draw(st.sampled_from([hf.DebertaV2ForMaskedLM, hf.DebertaV2Model])), values
 

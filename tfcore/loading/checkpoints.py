@@ -406,7 +406,7 @@ def _planned(opened: _Opened) -> tuple[ModelConfig, dict[str, Shape], dict[str, 
     shapes = shapes_of(blank(config))
     weights = opened.weights
     pieces = plan(opened.family, config, shapes, weights.shapes, str(weights.path), weights.same)
-    sources = [piece.source for parts in pieces.values() for piece in parts]
+    sources = [piece.source for parts in pieces.values() for piece in parts if piece.source]
     if isinstance(weights, AdaptedWeights):
         weights.check_used(sources, [piece.source for piece in pieces["embed.weight"]] if config.tie_embeddings else [])
     weights.check_numbers(sources)
@@ -491,8 +491,7 @@ def _fill(tensor: Tensor, pieces: list[Piece], weights: AnyWeights) -> None:
     if not pieces:
         tensor.fill_(1)
     for piece in pieces:
-        part = weights.read(piece.source)
-        tensor[piece.place] = piece.ours(part)
+        tensor[piece.place] = piece.ours(weights.read(piece.source)) if piece.source else 0
     _check_finite(tensor, pieces, weights)
 
 

@@ -68,7 +68,7 @@ class StateWeights:
 
     def whole(self, pieces: Sequence[Piece], shape: Shape, dtype: torch.dtype) -> Tensor | None:
         """One of our tensors where a single piece is all of it, in the type it has; None where it has to be made."""
-        if len(pieces) != 1 or pieces[0].expert is not None:
+        if len(pieces) != 1 or pieces[0].expert is not None or not pieces[0].source:
             return None
         tensor = pieces[0].ours(self.read(pieces[0].source))
         return tensor if tensor.dtype == dtype and tuple(tensor.shape) == shape else None

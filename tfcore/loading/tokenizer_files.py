@@ -337,6 +337,7 @@ _CLASSES: dict[str, _Class] = {
     "DebertaV2Tokenizer": _Class(
         content=_deberta, files=PIECES, usual=_DEBERTA, around=_BETWEEN, families=("deberta-v2",)
     ),
+    "DebertaTokenizer": _Class(content=_BPE, files=MERGES, usual=_DEBERTA, around=_BETWEEN, families=("deberta",)),
     "GPT2Tokenizer": _Class(content=_BPE, files=MERGES, usual=_GPT2, families=("gpt2", "gpt_neo", "opt", "starcoder2")),
     "GPTNeoXTokenizer": _Class(
         content=_bytes("gpt-2", nfc=True),

@@ -10,7 +10,7 @@ from tfcore.loading.families.bert import BERT, DISTILBERT
 from tfcore.loading.families.classifiers import with_classes
 from tfcore.loading.families.cohere import COHERE, COHERE2
 from tfcore.loading.families.config_values import ConfigValues, Tensors, short
-from tfcore.loading.families.deberta import DEBERTA_V2
+from tfcore.loading.families.deberta import DEBERTA, DEBERTA_V2
 from tfcore.loading.families.deepseek import DEEPSEEK_V2, DEEPSEEK_V3
 from tfcore.loading.families.exaone import EXAONE4
 from tfcore.loading.families.falcon import FALCON
@@ -88,6 +88,7 @@ _TRUNKS: dict[str, Family] = {
     "electra": ELECTRA,
     "albert": ALBERT,
     "mpnet": MPNET,
+    "deberta": DEBERTA,
     "deberta-v2": DEBERTA_V2,
     "modernbert": MODERNBERT,
     "nomic_bert": NOMIC_BERT,
@@ -100,8 +101,6 @@ _TRUNKS: dict[str, Family] = {
     "m2m_100": M2M100,
 }
 FAMILIES = {model_type: with_classes(model_type, family) for model_type, family in _TRUNKS.items()}
-# Families that look like one of these, and the feature for which they are not read.
-LACKING = {"deberta": "the first DeBERTa has biases of queries and values and none of keys; DeBERTa v2 and v3 are read"}
 UNSUPPORTED = ("quantization_config", "pruned_heads", "per_layer_config")  # fields that would change every family
 # Fields that change the numbers of the families that know them, which are those with a default for them, and the values
 # that change nothing. A file of another family that says one of them was made for another program than it names.
@@ -123,8 +122,6 @@ def family_of(values: Mapping[str, object]) -> Family:
         ValueError: naming the field that has no counterpart here.
     """
     kind = values.get("model_type")
-    if isinstance(kind, str) and kind in LACKING:
-        raise ValueError(f"model_type={kind!r} is not supported: {LACKING[kind]}")
     if not isinstance(kind, str) or kind not in FAMILIES:
         near = get_close_matches(kind, FAMILIES) if isinstance(kind, str) else []
         known = "docs/models.md has those that are"

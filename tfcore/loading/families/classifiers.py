@@ -201,6 +201,7 @@ HEADS: dict[str, tuple[str, Heads]] = {
     "electra": ("Electra", _heads(_ELECTRA, _EACH, _ENDS)),
     "albert": ("Albert", _heads(_ALBERT, _EACH, _ENDS)),
     "mpnet": ("MPNet", _heads(_ROBERTA, _EACH, _ENDS)),
+    "deberta": ("Deberta", _heads(_DEBERTA, _EACH, _ENDS)),
     "deberta-v2": ("DebertaV2", _heads(_DEBERTA, _EACH, _ENDS)),
     "modernbert": ("ModernBert", _heads(_MODERN, _MODERN_EACH, _MODERN_EACH)),
 }

@@ -1,6 +1,7 @@
-"""DeBERTa v2 and v3: BERT's table, with vectors of relative positions that queries and keys are multiplied with.
+"""DeBERTa: BERT's table, with vectors of relative positions that queries and keys are multiplied with.
 
-v3 is built like v2 (arXiv:2111.09543); it was trained as ELECTRA is, and its head is left out.
+v3 is built like v2 (arXiv:2111.09543); it was trained as ELECTRA is, and its head is left out. The first one has no
+scale of distances, no matrices that tokens and positions share, and no biases of keys.
 """
 
 from dataclasses import replace
@@ -15,6 +16,14 @@ _PRODUCTS = ("c2p", "p2c")
 _HEAD = "lm_predictions.lm_head"  # for masked words; files of transformers have another ("legacy"), as BERT's
 
 
+def _first(s: ConfigValues, tensors: Tensors) -> ModelConfig:
+    s.only("talking_head", False)
+    s.only("position_buckets", -1)
+    s.only("share_att_key", False)
+    s.only("norm_rel_ebd", "none")
+    return _deberta(s, tensors)
+
+
 def _deberta(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     width, n_heads = s.whole("hidden_size"), s.whole("num_attention_heads")
     s.only("conv_kernel_size", 0)
@@ -25,11 +34,10 @@ def _deberta(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     dense = "cls.predictions.transform.dense.weight" if legacy else f"{_HEAD}.dense.weight"
     config = bert_config(s, tensors, dense, DEBERTA_V2.head)
     products = _products(s)
-    positions = _positions(s, products)
     return config.changed(
-        positions=positions,
-        # counts products that are not made, too, as its code does
-        attn_scale=None if positions.kind == "disentangled" else (width // n_heads * (1 + len(products))) ** -0.5,
+        positions=_positions(s, products),
+        # of products that are asked for, whether they are made or not, as in its code
+        attn_scale=(width // n_heads * (1 + len(products))) ** -0.5 if products else None,
         tie_embeddings=config.tie_embeddings or not legacy,  # that head reads the table, whatever the settings say
     )
 
@@ -109,5 +117,27 @@ DEBERTA_V2 = replace(
         "norm_rel_ebd": "none",
         "legacy": True,
         "pooler_hidden_act": "gelu",
+    },
+)
+DEBERTA = replace(
+    DEBERTA_V2,
+    title="DeBERTa",
+    architectures=("DebertaForMaskedLM", "DebertaModel"),
+    config=_first,
+    rows={
+        **DEBERTA_V2.rows,
+        "encoder.blocks.*.attn.qkv": of(f"{_SELF}in_proj", by_head=True),
+        "encoder.blocks.*.attn.qkv.bias": of(f"{_SELF}q_bias", "", f"{_SELF}v_bias"),
+        "encoder.blocks.*.attn.place_q": of(f"{_SELF}pos_q_proj"),
+        "encoder.blocks.*.attn.place_k": of(f"{_SELF}pos_proj"),
+        "encoder.blocks.*.attn.place_k.bias": of(""),
+    },
+    defaults={
+        **DEBERTA_V2.defaults,
+        "vocab_size": 50_265,
+        "hidden_size": 768,
+        "num_hidden_layers": 12,
+        "num_attention_heads": 12,
+        "intermediate_size": 3072,
     },
 )

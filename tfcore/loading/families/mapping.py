@@ -21,7 +21,7 @@ class WeightSource:
 
     Args:
         names: of theirs, `*` being the number of the layer. Several lie one below the other in ours, as q, k and v
-            do in a joint projection; with `#`, there is one for each expert.
+            do in a joint projection; with `#`, there is one for each expert; "" stands for zeros, which no file has.
         transposed: theirs are (in, out), ours (out, in); of every expert, where their tensor has them all.
         offset: is added to theirs.
         by_head: their rows are query, key and value of the first head, then those of the second, or where several
@@ -133,6 +133,7 @@ class Piece:
     """One tensor of theirs and its place in one of ours.
 
     Args:
+        source: its name; empty for zeros, which no file has.
         shape: that theirs must have.
         first, last: rows of ours that it fills, the last not included.
         expert: whose rows they are; None where there are no experts.
@@ -224,6 +225,8 @@ def plan(
                 copies = [piece for piece in choice if piece.source != family.head]
                 _check_copy(planned[name], copies, theirs, where, same)
         for piece in planned[name]:
+            if not piece.source:
+                continue
             if piece.source not in theirs:
                 missing.append(piece.source)
             elif (shown := theirs[piece.source]) != piece.shape:
