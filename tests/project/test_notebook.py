@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import plotly.io as pio
 import pytest
 
 from tests.nightly import nightly
@@ -44,7 +45,8 @@ def shown_by(source: str, names: dict[str, Any]) -> Any:
 
 @nightly
 @pytest.mark.usefixtures("real_models")
-def test_its_code_runs(cells, capsys):
+def test_its_code_runs(cells, capsys, monkeypatch):
+    monkeypatch.setattr(pio.renderers, "default", "plotly_mimetype")
     names: dict[str, Any] = {}
     shown = [shown_by(cell.source, names) for cell in cells if cell.cell_type == "code"]
     drawn = [one for one in shown if isinstance(one, View)]
