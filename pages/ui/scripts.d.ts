@@ -124,6 +124,13 @@ interface Scene {
   film?: (element: HTMLElement) => Film | null
 }
 
+// A figure of plotly for plot.js: with colours by role, its height in pixels and its least width.
+interface PlotData {
+  figure: { data: unknown[]; layout: object }
+  height: number
+  least: number
+}
+
 // What anywidget gives to widget.js: values that Python has, too.
 interface NotebookModel {
   get(name: string): any

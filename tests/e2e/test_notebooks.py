@@ -21,7 +21,11 @@ off = ipywidgets.Label()
 ipywidgets.dlink((w, "off"), (off, "value"), "off: {}".format)
 again = ipywidgets.Button(description="All on")
 again.on_click(lambda _: setattr(w, "off", []))
-ipywidgets.VBox([w, off, again])
+heads = widgets.HeadMapWidget(model, tokenizer, "Sam was a little boy. One day, Sam said that")
+arcs = widgets.PortraitWidget(model, tokenizer, "Sam was a little boy. One day, Sam said that")
+ipywidgets.link((heads, "layer"), (arcs, "layer"))
+ipywidgets.link((heads, "head"), (arcs, "head"))
+ipywidgets.VBox([w, off, again, heads, arcs])
 """
 MARIMO = """
 import marimo
@@ -105,11 +109,21 @@ def test_a_click_in_jupyterlab_reaches_python_and_back(notebook, page):
     click_a_head(page)
     expect(page.get_by_text("off: [[0, 3]]")).to_be_visible()
     expect(page.locator(".tf-river svg")).to_contain_text("69.3 → 0.8 %")
-    expect(page.locator(".tf-widget figcaption")).to_contain_text("with head 0.3 × 0")
+    expect(page.locator(".tf-widget figcaption").first).to_contain_text("with head 0.3 × 0")
     page.get_by_role("button", name="All on").click()
     expect(page.get_by_text("off: []")).to_be_visible()
     expect(page.locator(HEAD)).to_have_attribute("aria-valuenow", "1")
     expect(page.locator(".tf-river svg")).not_to_contain_text("→")
+
+    cell = page.locator(".tf-widget .nsewdrag").first  # the map: 6 heads a layer, 4 layers
+    cell.scroll_into_view_if_needed()
+    box = cell.bounding_box()
+    assert box is not None
+    place = box["x"] + 2.5 / 6 * box["width"], box["y"] + 1.5 / 4 * box["height"]
+    page.mouse.move(*place)
+    expect(page.locator(".hovertext")).to_contain_text("layer 1, head 2")  # plotly clicks what it has under the mouse
+    page.mouse.click(*place)
+    expect(page.locator(".tf-widget figcaption").last).to_contain_text("Head 1.2. ")
 
 
 @nightly

@@ -12,7 +12,7 @@ import pytest
 from tests.nightly import nightly
 from tfcore import views
 from tfcore.views.view import View
-from tfcore.views.widgets import SceneWidget
+from tfcore.views.widgets import ViewWidget
 
 PLACE = Path(__file__).resolve().parents[2] / "docs" / "notebook.ipynb"
 CALL = re.compile(r"views\.(\w+)\.(\w+)\(")
@@ -52,6 +52,6 @@ def test_its_code_runs(cells, capsys, monkeypatch):
     drawn = [one for one in shown if isinstance(one, View)]
     assert len(drawn) == 10
     assert all(len(one._repr_mimebundle_()) > 1 for one in drawn), "a picture beside its words"
-    assert [type(one).__name__ for one in shown if isinstance(one, SceneWidget)] == ["RiverWidget"]
+    assert [type(one).__name__ for one in shown if isinstance(one, ViewWidget)] == ["RiverWidget"]
     assert "'·it' attends most to '·trophy'" in str(drawn[2])
     assert "23.0 × 0" in capsys.readouterr().out

@@ -9,9 +9,11 @@ import traitlets
 
 import tfcore
 from tests import small
-from tfcore.charts import scenes
+from tfcore import views
+from tfcore.charts import bundle, scenes
 from tfcore.tokenizers.tokenizer import CharacterTokenizer
 from tfcore.views import widgets
+from tfcore.views.foundations.heads.measure.attention import Order
 from tfcore.views.inside import flow
 from tfcore.views.sources import Reading
 from tfcore.views.start import walkthrough
@@ -116,6 +118,7 @@ def test_layers_of_a_deep_model_are_folded_and_opened():
         ("word", "1"),
         ("open", -1),
         ("token", 99),
+        ("zoom", "99"),
         ("ribbon", {"layer": "1"}),
         ("nothing", None),
     ],
@@ -175,6 +178,28 @@ def test_effects_of_a_large_model_are_estimates_until_they_are_measured(loaded, 
     assert all(river.data["exact"])
 
 
+def test_a_click_on_the_map_of_heads_chooses_one(loaded):
+    heads = widgets.HeadMapWidget(*loaded, TEXT)
+    told(heads, "click", {"x": 2, "y": 1, "customdata": None})
+    assert (heads.layer, heads.head, heads.drawn) == (1, 2, 2)
+    expected = views.heads.head_map("stories", TEXT, Order(), 1, 2)
+    assert heads.data["figure"] == json.loads(expected.chart.to_json())
+    told(heads, "click", {"x": 6, "y": 1, "customdata": None})
+    assert (heads.layer, heads.head) == (1, 2)
+    with pytest.raises(traitlets.TraitError, match=r"layer=\[4\] is not in this model or text, which has 0 to 3"):
+        heads.layer = 4
+
+
+def test_a_click_on_a_word_follows_it(loaded):
+    arcs = widgets.PortraitWidget(*loaded, TEXT, layer=3, head=0)
+    told(arcs, "click", {"x": 0, "y": 0, "customdata": 4})
+    assert (arcs.token, arcs.drawn) == (4, 2)
+    arcs.head = 1
+    assert str(arcs.view) == str(views.heads.portrait("stories", TEXT, 3, 1, 4))
+    told(arcs, "click", {"x": 0, "y": 0, "customdata": 99})
+    assert arcs.token == 4
+
+
 def test_a_walk_goes_from_stop_to_stop(loaded):
     walk = widgets.WalkWidget(*loaded, TEXT, stage="softmax")
     expected = walkthrough.overview("stories", TEXT, "softmax", walk.layer)
@@ -208,14 +233,19 @@ def test_the_parts_of_a_model_can_be_clicked():
     assert boxes.part
 
 
-@pytest.mark.parametrize("kind", [widgets.RiverWidget, widgets.WalkWidget, widgets.HeadWidget, widgets.PartsWidget])
+SCENES = (widgets.RiverWidget, widgets.WalkWidget, widgets.HeadWidget, widgets.PartsWidget)
+
+
+@pytest.mark.parametrize("kind", [*SCENES, widgets.HeadMapWidget, widgets.PortraitWidget])
 def test_it_is_drawn_by_the_scripts_of_the_app(kind):
-    script, style = scenes.widget(kind.module)
+    plotly = {} if kind in SCENES else {"plotly.js": bundle.CARTESIAN.read_text("utf-8")}
+    script, style = scenes.widget(kind.module, "".join(plotly.values()))
     made = kind("stories", TEXT)
     assert (made._esm, made._css) == (script, style)
     modules, _ = json.JSONDecoder().raw_decode(script.split("Object.entries(", 1)[1])
     assert {f"{kind.module}.js", "widget.js"} <= modules.keys()
-    assert all(modules[name] == scenes.files()[name] for name in modules)
+    assert all(modules[name] == (scenes.files() | plotly)[name] for name in modules)
+    assert plotly.keys() <= modules.keys()
     json.dumps(made.get_state())  # which is what is sent
 
 

@@ -1,5 +1,5 @@
-"""Scenes as widgets of a notebook, drawn by the scripts that draw them in the app, with values that change as one
-clicks and that redraw where they are set.
+"""Views as widgets of a notebook: their values change as one clicks, and redraw them where they are set. Scenes are
+drawn by the scripts that draw them in the app.
 
     from tfcore.views import widgets
 
@@ -13,7 +13,9 @@ They need anywidget: `pip install ".[notebook]"`.
 """
 
 import inspect
+import json
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, ClassVar
 
 try:
@@ -24,9 +26,11 @@ except ImportError as error:
         "widgets need anywidget: python -m pip install anywidget; views draw themselves without"
     ) from error
 
-from tfcore.charts import scenes
+from tfcore.charts import bundle, scenes
 from tfcore.measures import knock_outs
 from tfcore.measures.effect_metric import Quantity
+from tfcore.views.foundations import heads
+from tfcore.views.foundations.heads.measure.attention import Order, attention, first_look
 from tfcore.views.inside import flow
 from tfcore.views.inside.flow.measure.heads import HeadEffects, measure_heads, unmeasured
 from tfcore.views.inside.flow.measure.passages import attention_layers
@@ -42,6 +46,7 @@ from tfcore.views.view import Scene, View
 
 LONGEST = 2_000  # characters of what a browser says of heads
 LARGEST = 10**9  # number of a message
+FIGURE = "plot"  # the script that draws figures
 QUICK = 25e9  # floating-point operations that one waits for: about a quarter of a second
 
 
@@ -50,8 +55,8 @@ def _value(trait: Any) -> Any:
     return trait.tag(sync=True, value=True)
 
 
-class SceneWidget(anywidget.AnyWidget):
-    """A text through a model as a scene that tells of what is done to it.
+class ViewWidget(anywidget.AnyWidget):
+    """A view of a text through a model that tells of what is done to it.
 
     Args:
         given: a model, its tokenizer and a text, or a name and a text, or a Reading.
@@ -66,7 +71,8 @@ class SceneWidget(anywidget.AnyWidget):
 
     def __init_subclass__(cls, **more: Any) -> None:
         if "module" in vars(cls):  # each widget is of a class of its own, which anywidget makes
-            cls._esm, cls._css = scenes.widget(cls.module)
+            plotly = bundle.CARTESIAN.read_text("utf-8") if cls.module == FIGURE else ""
+            cls._esm, cls._css = scenes.widget(cls.module, plotly)
         super().__init_subclass__(**more)
 
     def __init__(self, *given: Any, **named: Any) -> None:
@@ -76,7 +82,7 @@ class SceneWidget(anywidget.AnyWidget):
         self.reading: Reading = signature.bind(*taken, **rest).arguments["reading"]
         self.config = opened(self.reading.model)[0].config
         self._results: dict[Hashable, Any] = {}
-        self._versions = 0
+        self._versions, self._hearing = 0, False
         super().__init__()
         with while_drawn(self._results):
             self._begin()
@@ -84,7 +90,7 @@ class SceneWidget(anywidget.AnyWidget):
                 setattr(self, name, value)
         self.redraw()
         for name in {*self.values()} - {*self.derived}:
-            self.observe(lambda _: self.redraw(), name)
+            self.observe(self._on_value, name)
 
     @classmethod
     def values(cls) -> list[str]:
@@ -100,11 +106,9 @@ class SceneWidget(anywidget.AnyWidget):
             self._versions = versions
         with while_drawn(self._results):
             view, more = self._view(), self._more()
-        assert isinstance(view.chart, Scene)
         self.view = view
         words = {"alt": view.alt, "caption": view.caption}
-        data = {**view.chart.data, **more}
-        self.shown = {"drawn": self.drawn + 1, "data": data, "height": view.height, **words}
+        self.shown = {"drawn": self.drawn + 1, "data": {**_data(view), **more}, "height": view.height, **words}
 
     @property
     def drawn(self) -> int:
@@ -123,22 +127,33 @@ class SceneWidget(anywidget.AnyWidget):
         raise NotImplementedError
 
     def _more(self) -> Mapping[str, Any]:
-        """Data of the scene besides those of the view."""
+        """Data besides those of the view."""
         return {}
 
     def _hear(self, name: str, value: Any) -> None:
-        """Set values by what was done to the scene; anyone can send anything."""
+        """Set values by what was done to the picture; anyone can send anything."""
         raise NotImplementedError
+
+    def _on_value(self, _change: object) -> None:
+        if not self._hearing:
+            self.redraw()
 
     @traitlets.observe("told")
     def _on_told(self, change: Any) -> None:
         match change.new:
             case [int(), str(name), value]:
-                before = self.drawn
-                with while_drawn(self._results):
+                self._hearing = True
+                with while_drawn(self._results), suppress(traitlets.TraitError):  # what is not there changes nothing
                     self._hear(name, value)
-                if self.drawn == before:  # what is told may have moved the picture
-                    self.redraw()
+                self._hearing = False
+                self.redraw()  # in any case: what is told may have moved the picture
+
+
+def _data(view: View) -> Mapping[str, Any]:
+    """What a script draws of a view."""
+    if isinstance(view.chart, Scene):
+        return view.chart.data
+    return {"figure": json.loads(view.chart.to_json()), "height": view.height, "least": view.min_width}
 
 
 def _of_text(reading: Reading) -> None:
@@ -170,7 +185,7 @@ def _estimated(reading: Reading, choice: int | None, explained: Quantity | None)
 _estimated_of = kept(_estimated, entries=8)
 
 
-class RiverWidget(SceneWidget):
+class RiverWidget(ViewWidget):
     """The flow of information (tfcore.views.inside.flow.river); a click on a head switches it off.
 
     Values:
@@ -302,10 +317,96 @@ class RiverWidget(SceneWidget):
         return value
 
 
+# ---- heads ----
+
+
+class HeadMapWidget(ViewWidget):
+    """All heads of a model, by what they do (tfcore.views.foundations.heads.head_map); a click on one chooses it.
+
+    Values:
+        layer, head: the one that is framed; at first the one with most to look at in the text.
+    """
+
+    module = FIGURE
+    layer = _value(traitlets.Int())
+    head = _value(traitlets.Int())
+
+    def _begin(self) -> None:
+        self.layer, self.head, _ = first_look(self.reading)
+
+    def _view(self) -> View:
+        return heads.head_map(self.reading, Order(), self.layer, self.head)
+
+    def _hear(self, name: str, value: Any) -> None:
+        layers, n_heads = map(range, _size(self.reading))
+        match name, value:
+            case "click", {"x": int(head), "y": int(layer)} if layer in layers and head in n_heads:
+                self.layer, self.head = layer, head
+
+    @traitlets.validate("layer", "head")
+    def _check_place(self, proposal: Any) -> int:
+        return _checked_place(proposal, _size(self.reading))
+
+
+class PortraitWidget(ViewWidget):
+    """One head as arcs over the text (tfcore.views.foundations.heads.portrait); a click on a word follows that one.
+
+    Values:
+        layer, head: of the model; at first those with most to look at in the text.
+        token: the query token that is followed.
+    """
+
+    module = FIGURE
+    layer = _value(traitlets.Int())
+    head = _value(traitlets.Int())
+    token = _value(traitlets.Int())
+
+    def _begin(self) -> None:
+        self.layer, self.head, self.token = first_look(self.reading)
+
+    def _view(self) -> View:
+        return heads.portrait(self.reading, self.layer, self.head, self.token)
+
+    def _hear(self, name: str, value: Any) -> None:
+        match name, value:
+            case "click", {"customdata": int(token)} if token in range(self._tokens):
+                self.token = token
+
+    @property
+    def _tokens(self) -> int:
+        return len(attention(self.reading).queries)
+
+    @traitlets.validate("layer", "head")
+    def _check_place(self, proposal: Any) -> int:
+        return _checked_place(proposal, _size(self.reading))
+
+    @traitlets.validate("token")
+    def _check_token(self, proposal: Any) -> int:
+        _within("token", [proposal.value], [self._tokens])
+        return int(proposal.value)
+
+
+def _size(reading: Reading) -> tuple[int, int]:
+    """Layers, and heads of each."""
+    layers, n_heads, *_ = attention(reading).maps.patterns.shape
+    return layers, n_heads
+
+
+def _checked_place(proposal: Any, size: tuple[int, int]) -> int:
+    """A layer, or a head, that is there.
+
+    Args:
+        size: layers, and heads of each.
+    """
+    name = proposal.trait.name
+    _within(name, [proposal.value], [size[name == "head"]])
+    return int(proposal.value)
+
+
 # ---- a walk through a model ----
 
 
-class WalkWidget(SceneWidget):
+class WalkWidget(ViewWidget):
     """The stages of a text through a model as the stops of a line (tfcore.views.start.walkthrough.overview).
 
     Values:
@@ -342,7 +443,7 @@ class WalkWidget(SceneWidget):
         return int(proposal.value)
 
 
-class HeadWidget(SceneWidget):
+class HeadWidget(ViewWidget):
     """One head at work, step by step on one stage (tfcore.views.start.walkthrough.head).
 
     Values:
@@ -383,9 +484,7 @@ class HeadWidget(SceneWidget):
 
     @traitlets.validate("layer", "head")
     def _check_place(self, proposal: Any) -> int:
-        name = proposal.trait.name
-        _within(name, [proposal.value], [self.config.n_layers if name == "layer" else self.config.attention.n_heads])
-        return int(proposal.value)
+        return _checked_place(proposal, (self.config.n_layers, self.config.attention.n_heads))
 
 
 def _named(name: str, value: str, known: Sequence[str]) -> str:
@@ -395,7 +494,7 @@ def _named(name: str, value: str, known: Sequence[str]) -> str:
     return value
 
 
-class PartsWidget(SceneWidget):
+class PartsWidget(ViewWidget):
     """The parts of a model as boxes (tfcore.views.model.parts.parts); the text is not read.
 
     Values:

@@ -73,20 +73,22 @@ def html(name: str, data: Mapping[str, Any], height: int, theme: Theme, then: st
     )
 
 
-def widget(name: str) -> tuple[str, str]:
-    """The script of a scene as one module for anywidget, which draws it in a notebook, and its style."""
-    modules = _modules(f"{name}.js") | _modules("widget.js")
+def widget(name: str, plotly: str = "") -> tuple[str, str]:
+    """The script of a scene, or of figures ("plot"), as one module for anywidget to draw in a notebook, and its style.
+
+    Args:
+        plotly: the library, for figures.
+    """
+    modules = _modules(f"{name}.js") | _modules("widget.js") | ({"plotly.js": plotly} if plotly else {})
+    before = "if (!window.Plotly) await import(urls['plotly.js'])\n" if plotly else ""
     script = (
-        f"{_urls(modules)}"
+        f"{_urls(modules)}{before}"
         f"const [scene, door] = await Promise.all([import(urls[{_script(f'{name}.js')}]), import(urls['widget.js'])])\n"
         f"export default door.widget(scene)\n"
     )
     own = "".join(f"--st-{key}: {value};" for key, value in HOUSE.items() if not value.startswith("@"))
-    frame = f"{own} margin: 0; padding: 8px; background: var(--st-background-color); color: var(--st-text-color)"
-    return (
-        script,
-        f".tf-widget {{ {frame} }}\n.tf-widget figcaption {{ font-family: var(--st-font) }}\n{files()[f'{name}.css']}",
-    )
+    own += "margin: 0; padding: 8px; background: var(--st-background-color); color: var(--st-text-color);"
+    return script, f".tf-widget {{ {own} font-family: var(--st-font) }}\n{files().get(f'{name}.css', '')}"
 
 
 def _urls(modules: Mapping[str, str]) -> str:
