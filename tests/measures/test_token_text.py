@@ -20,6 +20,7 @@ from tfcore.measures.token_text import (
     CharacterPart,
     TickLabel,
     character_parts,
+    characters_of,
     in_words,
     isolated,
     label,
@@ -240,6 +241,17 @@ def test_isolates_take_no_room():
     assert label_room([label("ولد")]) == label_room(["ولد"])
     assert isolated("abc") == "abc"
     assert isolated(isolated("ولد")) == isolated("ولد")
+
+
+@pytest.mark.parametrize("text", [ARABIC, EMOJI, CHINESE, "a b", ""])
+def test_the_characters_of_tokens_are_those_of_the_text_each_with_the_token_it_begins_in(text):
+    names = pieces_of(ByteTokenizer(), ByteTokenizer().encode(text))  # a token a byte
+    found = characters_of(names)
+    assert "".join(character for character, _ in found) == text
+    before = [len(text[:i].encode("utf-8")) for i in range(len(text))]
+    assert [token for _, token in found] == before
+    cut = characters_of(pieces_of(ByteTokenizer(), ByteTokenizer().encode("ذ!")[1:]))  # its second byte alone
+    assert cut == [("\udcb0", 0), ("!", 1)]
 
 
 @pytest.mark.parametrize("text", [ARABIC, EMOJI, CHINESE, "The word שלום means peace (1)"])

@@ -157,6 +157,24 @@ def character_parts(names: Sequence[str], data: Sequence[bytes]) -> list[str]:
     return [CharacterPart(name, label(i), data[i]) if split[i] else name for i, name in enumerate(names)]
 
 
+def characters_of(tokens: Sequence[str]) -> list[tuple[str, int]]:
+    """The characters of a text of tokens, and for each the token that it begins in. A byte that is no character, as a
+    text whose beginning was cut may have, is one of Python's surrogateescape."""
+    data = list(map(_data, tokens))
+    owners = [i for i, one in enumerate(data) for _ in one]
+    found, at = [], 0
+    for character in b"".join(data).decode("utf-8", "surrogateescape"):
+        found.append((character, owners[at]))
+        at += len(character.encode("utf-8", "surrogateescape"))
+    return found
+
+
+def _data(token: str) -> bytes:
+    if isinstance(token, CharacterPart):
+        return token.data
+    return bytes.fromhex(re.sub("[<>]|0x", "", token)) if _BYTES.fullmatch(token) else token.encode("utf-8")
+
+
 def may_have_parts(names: Sequence[str]) -> bool:
     """Whether some of the tokens of a text may be parts of a character."""
     return any(_BYTE.search(name) or not name.isascii() for name in names)

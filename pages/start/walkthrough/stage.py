@@ -8,6 +8,7 @@ from pages.ui import controls, fragments, head_links, keys, page, text
 from pages.ui.components.scene import Told
 from pages.ui.frame import Panel, show
 from pages.ui.streamlit_internals import WRAPPER
+from tfcore.measures.token_text import characters_of
 from tfcore.views.finding import Finding
 from tfcore.views.start import walkthrough as views
 from tfcore.views.start.walkthrough.draw import stage_height
@@ -27,6 +28,7 @@ STACKED = f"""<style>@media (max-width: 640px) {{
 }}</style>"""
 CLICK = "Click a score or a weight, or press Enter, to see why the head looks there."
 OF_TEXT = ("characters", "tokens", "ids")
+BYTES = {chr(0xDC00 + byte) for byte in range(128, 256)}  # as Python's surrogateescape has those that are no characters
 
 
 class Here(NamedTuple):
@@ -80,12 +82,12 @@ def text_stage(p: Panel, here: Here) -> None:
     walked = here.walked
     tokens = walked.tokens
     hues = [i % 3 for i in range(len(tokens))]
-    letters = [(letter, hue) for token, hue in zip(tokens, hues, strict=True) for letter in token]
+    letters = characters_of(tokens)
     characters = [letter for letter, _ in letters]
-    codes = [str(ord(letter)) for letter in characters]
+    codes = [f"byte {ord(one) - 0xDC00:02X}" if one in BYTES else str(ord(one)) for one in characters]
     row: dict[str, dict[str, Any]] = {
         "characters": {"tokens": characters, "notes": codes, "label": "characters"},
-        "letters": {"tokens": characters, "hues": [hue for _, hue in letters], "label": "characters"},
+        "letters": {"tokens": characters, "hues": [hues[token] for _, token in letters], "label": "characters"},
         "tokens": {"tokens": tokens, "hues": hues, "label": "tokens"},
         "ids": {"tokens": [str(i) for i in walked.walk.ids], "hues": hues, "label": "ids"},
     }

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tfcore.measures.token_text import visible
+from tfcore.measures.token_text import characters_of, visible
 from tfcore.views.finding import Statement, state
 from tfcore.views.start.walkthrough.measure.walk import Walk, WalkedText
 
@@ -15,7 +15,7 @@ _COUNTS = {
 
 def text_counts(walked: WalkedText, stage: str) -> Statement:
     """A text in characters, tokens and ids, at the stage of that name."""
-    characters = sum(map(len, walked.tokens))
+    characters = len(characters_of(walked.tokens))
     return state(
         "text counts",
         _COUNTS[stage],
