@@ -20,6 +20,12 @@ def test_another_tokenizer_has_the_token_that_holds_the_last_character():
     assert aligned_by_characters(["", "x"], ["y"]) == [None, None]
 
 
+def test_parts_of_characters_are_aligned_by_their_bytes():
+    whole, parts = ["今", "天", "."], ["<0xE4><0xBB>", "<0x8A>", "<0xE5>", "<0xA4><0xA9>", "."]
+    assert aligned_by_characters(whole, parts) == [1, 3, 4]
+    assert aligned_by_characters(parts, whole) == [0, 0, 1, 1, 2]
+
+
 @given(TOKENS, TOKENS)
 def test_places_rise_and_are_of_the_other_text(tokens, others):
     for places in (aligned(tokens, others), aligned_by_characters(tokens, others)):

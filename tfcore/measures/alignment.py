@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import accumulate
 
+from tfcore.measures.token_text import bytes_of
+
 
 def aligned(tokens: Sequence[str], others: Sequence[str]) -> list[int | None]:
     """For each token of a text the place of the token of another text that stands for it, or None.
@@ -20,14 +22,15 @@ def aligned(tokens: Sequence[str], others: Sequence[str]) -> list[int | None]:
 
 def aligned_by_characters(tokens: Sequence[str], others: Sequence[str]) -> list[int | None]:
     """For each token of a text the place of the token, of the same text in another tokenizer, that holds its last
-    character; None where the other text lacks it."""
-    text, other = "".join(tokens), "".join(others)
+    character, or its last byte where that is but a part of one; None where the other text lacks it."""
+    data, other_data = list(map(bytes_of, tokens)), list(map(bytes_of, others))
+    text, other = b"".join(data), b"".join(other_data)
     match: dict[int, int] = {}
     for i, j, size in SequenceMatcher(None, text, other, autojunk=False).get_matching_blocks():
         match.update(zip(range(i, i + size), range(j, j + size), strict=True))
-    holder = [place for place, token in enumerate(others) for _ in token]
+    holder = [place for place, one in enumerate(other_data) for _ in one]
     places: list[int | None] = []
-    for end, token in zip(accumulate(map(len, tokens)), tokens, strict=True):
-        at = match.get(end - 1) if token else None
+    for end, one in zip(accumulate(map(len, data)), data, strict=True):
+        at = match.get(end - 1) if one else None
         places.append(None if at is None else holder[at])
     return places

@@ -160,7 +160,7 @@ def character_parts(names: Sequence[str], data: Sequence[bytes]) -> list[str]:
 def characters_of(tokens: Sequence[str]) -> list[tuple[str, int]]:
     """The characters of a text of tokens, and for each the token that it begins in. A byte that is no character, as a
     text whose beginning was cut may have, is one of Python's surrogateescape."""
-    data = list(map(_data, tokens))
+    data = list(map(bytes_of, tokens))
     owners = [i for i, one in enumerate(data) for _ in one]
     found, at = [], 0
     for character in b"".join(data).decode("utf-8", "surrogateescape"):
@@ -169,7 +169,8 @@ def characters_of(tokens: Sequence[str]) -> list[tuple[str, int]]:
     return found
 
 
-def _data(token: str) -> bytes:
+def bytes_of(token: str) -> bytes:
+    """The bytes of the text of a token, which may be named by them."""
     if isinstance(token, CharacterPart):
         return token.data
     return bytes.fromhex(re.sub("[<>]|0x", "", token)) if _BYTES.fullmatch(token) else token.encode("utf-8")
