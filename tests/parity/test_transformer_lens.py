@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import os
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -58,8 +59,8 @@ def theirs(library, model: Transformer):
     """The same weights in their module."""
     config = model.config
     heads, width, size = config.attention.n_heads, config.d_model, config.head_size
-    found = library.HookedTransformer(
-        library.HookedTransformerConfig(
+    found = library.TransformerBridge.boot_native(
+        library.TransformerBridgeConfig(
             n_layers=config.n_layers,
             d_model=width,
             n_ctx=config.max_seq_len,
@@ -86,25 +87,33 @@ def theirs(library, model: Transformer):
         assert weights[name].shape == value.shape, name
         weights[name] = value
 
-    put("embed.W_E", ours["embed.weight"])
-    put("unembed.W_U", ours["embed.weight" if config.tie_embeddings else "unembed.weight"].T)
-    put("ln_final.w", ours["decoder.ln_final.weight"])
+    put("embed.weight", ours["embed.weight"])
+    put("unembed.weight", ours["embed.weight" if config.tie_embeddings else "unembed.weight"])
+    put("ln_final.weight", ours["decoder.ln_final.weight"])
     for i in range(config.n_layers):
         block, their = f"decoder.blocks.{i}.", f"blocks.{i}."
-        put(f"{their}ln1.w", ours[f"{block}ln1.weight"])
-        for name, rows in zip("QKV", ours[f"{block}attn.qkv.weight"].chunk(3), strict=True):
-            put(f"{their}attn.W_{name}", rows.view(heads, size, width).mT)
-        put(f"{their}attn.W_O", ours[f"{block}attn.out.weight"].T.reshape(heads, size, width))
+        put(f"{their}ln1.weight", ours[f"{block}ln1.weight"])
+        queries, keys, values = ours[f"{block}attn.qkv.weight"].chunk(3)
+        put(f"{their}attn.q.weight", in_pairs(queries, heads))
+        put(f"{their}attn.k.weight", in_pairs(keys, heads))
+        put(f"{their}attn.v.weight", values)
+        put(f"{their}attn.o.weight", ours[f"{block}attn.out.weight"])
         if config.ff_size:
-            put(f"{their}ln2.w", ours[f"{block}ln2.weight"])
+            put(f"{their}ln2.weight", ours[f"{block}ln2.weight"])
             gate, up = ours[f"{block}mlp.up.weight"].chunk(2)
-            put(f"{their}mlp.W_gate", gate.T)
-            put(f"{their}mlp.W_in", up.T)
-            put(f"{their}mlp.W_out", ours[f"{block}mlp.down.weight"].T)
-    biases = [name for name in weights if ".b_" in name]
+            put(f"{their}mlp.gate.weight", gate)
+            put(f"{their}mlp.in.weight", up)
+            put(f"{their}mlp.out.weight", ours[f"{block}mlp.down.weight"])
+    biases = [name for name in weights if name.endswith(".bias")]
     assert all(not weights[name].any() for name in biases)
     found.load_state_dict(weights)
     return found.eval()
+
+
+def in_pairs(rows: torch.Tensor, heads: int) -> torch.Tensor:
+    """Rows of queries or keys in the order of theirs: RoPE turns features 2i and 2i + 1 together there, and i and
+    i + d_head / 2 here."""
+    return rows.view(heads, 2, -1, rows.shape[-1]).transpose(1, 2).reshape(rows.shape)
 
 
 def kinds_of(model: Transformer) -> tuple[str, ...]:
@@ -159,10 +168,10 @@ def test_attribution_patching_of_every_layer_and_position(both):
     model, other, (source, target) = both
     pairing = pair(model, source, target)
     _, clean = other.run_with_cache(torch.tensor([source]))
-    corrupted, gradients = values_and_gradients(other, target, pairing.answers, tuple(HOOKS.values()))
     high, low = pairing.difference
     for kind in kinds_of(model):
         names = [f"blocks.{i}.{HOOKS[kind]}" for i in range(model.config.n_layers)]
+        corrupted, gradients = values_and_gradients(other, target, pairing.answers, names)
         rows = [((clean[name] - corrupted[name]) * gradients[name])[0].sum(-1) for name in names]
         expected = (torch.stack(rows) / (high - low)).detach().numpy()
         np.testing.assert_allclose(estimate_patches(model, pairing, kind)[: len(rows)], expected, atol=2e-4)
@@ -172,27 +181,27 @@ def test_attribution_patching_of_every_head(both):
     """The head's z taken away: z . gradient, summed over positions."""
     model, other, (source, target) = both
     answers = pair(model, source, target).answers
-    values, gradients = values_and_gradients(other, target, answers, ("attn.hook_z",))
     names = [f"blocks.{i}.attn.hook_z" for i in range(model.config.n_layers)]
-    expected = torch.stack([(values[name] * gradients[name])[0].sum((0, 2)) for name in names]).detach().numpy()
+    values, gradients = values_and_gradients(other, target, answers, names)
+    heads = (model.config.attention.n_heads, -1)  # of each token's row, in which they stand one after the other
+    shares = [(values[name] * gradients[name]).view(len(target), *heads).sum((0, 2)) for name in names]
+    expected = torch.stack(shares).detach().numpy()
     found = estimate_effects(model, target, Quantity("difference", *answers), "zero")
     np.testing.assert_allclose(found[:, : model.config.attention.n_heads], expected, atol=2e-4)
 
 
-def values_and_gradients(other, ids: list[int], answers: tuple[int, int], ends: tuple[str, ...]):
-    """Activations whose names end so, and the gradients of the logit difference, by name."""
+def values_and_gradients(other, ids: list[int], answers: tuple[int, int], names: list[str]):
+    """Activations of these names, and the gradients of the logit difference, by name."""
     values, gradients = {}, {}
 
-    def chosen(name: str) -> bool:
-        return name.endswith(ends)
+    def forward(value, hook, name):
+        values[name] = value.detach().clone()
 
-    def forward(value, hook):
-        values[hook.name] = value.detach().clone()
+    def backward(gradient, hook, name):
+        gradients[name] = (gradient[0] if isinstance(gradient, tuple) else gradient).detach().clone()
 
-    def backward(gradient, hook):
-        gradients[hook.name] = gradient.detach().clone()
-
-    with torch.enable_grad(), other.hooks([(chosen, forward)], [(chosen, backward)]):
+    hooks = [[(name, partial(note, name=name)) for name in names] for note in (forward, backward)]
+    with torch.enable_grad(), other.hooks(*hooks):
         measure(other(torch.tensor([ids])), answers).backward()
     other.zero_grad()
     return values, gradients
