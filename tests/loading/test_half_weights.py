@@ -7,7 +7,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.parity.checkpoints import DECODERS, written
+from tests.parity.checkpoints import DECODERS, ENCODERS, written
 from tests.small import ids
 from tfcore import Edit, load, save
 from tfcore.generation import half_precision
@@ -20,13 +20,13 @@ from tfcore.measures.quantisation.matrices import model_bits, quantised_copy
 from tfcore.views.foundations.heads.measure.head_splits import with_kv_heads
 from tfcore.views.model.your_model import say
 
-SHAPES = ("llama", "llama, tied", "mixtral", "gpt2", "gemma2")
+SHAPES = ("llama", "llama, tied", "mixtral", "gpt2", "gemma2", "deberta")
 
 
 @pytest.fixture
 def published(request, tmp_path, monkeypatch):
     """A tiny checkpoint in bfloat16, in several files, and every model counts as large."""
-    class_, settings = DECODERS[request.param]
+    class_, settings = (DECODERS | ENCODERS)[request.param]
     written(class_, settings, tmp_path / "first")
     theirs = class_.from_pretrained(tmp_path / "first", dtype=torch.bfloat16)
     theirs.save_pretrained(tmp_path / "model", max_shard_size="20KB")
