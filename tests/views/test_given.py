@@ -11,6 +11,7 @@ from torch import nn
 
 import tfcore
 from tests import small
+from tests.nightly import nightly
 from tfcore import views
 from tfcore.tokenizers.tokenizer import CharacterTokenizer
 from tfcore.views.sources import Reading, Source, as_taken
@@ -76,7 +77,7 @@ def test_a_second_text_is_read_by_a_model_of_its_own():
     ("name", "arguments"),
     [
         ("heads.portrait", {"layer": 3, "head": 0}),
-        ("flow.river", {}),
+        pytest.param("flow.river", {}, marks=nightly),
         ("attention.scores", {"first": 1, "second": 4, "layer": 1, "head": 2}),
         ("walkthrough.answer", {"layer": 1}),
     ],

@@ -41,7 +41,7 @@ def tiny(n_layers):
     return small.model(n_layers=n_layers, vocab_size=260), CharacterTokenizer("abc ")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def tiny_river():
     return widgets.RiverWidget(*tiny(4), "abc abc abcab")
 
@@ -96,7 +96,7 @@ def test_layers_are_enlarged_and_ribbons_are_told(river):
 
 
 def test_layers_of_a_deep_model_are_folded_and_opened():
-    river = widgets.RiverWidget(*tiny(12), "abc abc")
+    river = widgets.RiverWidget(*tiny(10), "abc abc")
     assert river.data["foldable"]
     columns = river.data["columns"]
     wide = [i for i, one in enumerate(columns) if one["open"]]
@@ -128,6 +128,7 @@ def test_what_is_nonsense_changes_nothing(tiny_river, name, value):
     told(tiny_river, name, value)
     assert [getattr(tiny_river, one) for one in tiny_river.values()] == before
     tiny_river.told = ["nonsense"]
+    tiny_river.told = [0, "", None]
     assert tiny_river.ribbon == {}
 
 
@@ -144,9 +145,10 @@ def test_what_is_nonsense_changes_nothing(tiny_river, name, value):
     ],
 )
 def test_values_that_are_not_there_are_refused_and_change_nothing(tiny_river, name, value, message):
+    before = tiny_river.drawn
     with pytest.raises(traitlets.TraitError, match=message):
         setattr(tiny_river, name, value)
-    assert tiny_river.drawn == 1
+    assert tiny_river.drawn == before
     assert getattr(tiny_river, name) in ([], "", None)
 
 
