@@ -86,9 +86,10 @@ def test_weights_are_shared_where_they_lie_alike(tmp_path, name, copied):
     ours, _ = from_transformers(theirs)
     made = {key for key in ours.state_dict() if key not in shared(ours, theirs)}
     assert {key.split(".")[-2] for key in made} <= {*copied}, made
-    embedding = theirs.get_input_embeddings().weight
+    embedding, version = theirs.get_input_embeddings().weight, ours.embed.stored._version
     with torch.no_grad():
         embedding[0] = 7
+    assert ours.embed.stored._version > version, "a widget knows that it is to be drawn anew"
     assert (ours.embed.weight[0] == 7).all(), "what is trained on is seen"
 
 
@@ -117,6 +118,14 @@ def test_its_tokenizer_comes_with_it_and_a_view_shows_both():
     assert "Head 1.2." in str(shown)
     with pytest.raises(CheckpointError, match=r"TokenizersBackend has \d+ tokens, more than the vocab_size=40"):
         from_transformers(hf.LlamaForCausalLM(hf.LlamaConfig(**settings | {"vocab_size": 40})), tokenizer)
+
+
+def test_a_model_made_in_inference_mode_is_copied():
+    with torch.inference_mode():
+        theirs = hf.LlamaForCausalLM(hf.LlamaConfig(**GROUPED)).eval()
+    ours, _ = from_transformers(theirs)
+    assert shared(ours, theirs) == set()
+    assert difference(*answer(ours, theirs, ids(1, 9))) < TOLERANCE
 
 
 def test_a_compiled_model_is_the_one_inside(tmp_path):

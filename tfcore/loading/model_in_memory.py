@@ -67,11 +67,13 @@ class StateWeights:
         return kinds.pop() if len(kinds) == 1 and kinds <= {*HALF} else torch.float32
 
     def whole(self, pieces: Sequence[Piece], shape: Shape, dtype: torch.dtype) -> Tensor | None:
-        """One of our tensors where a single piece is all of it, in the type it has; None where it has to be made."""
+        """One of our tensors where a single piece is all of it, in the type it has; None where it has to be made, also of
+        a model made in torch.inference_mode, whose tensors no other model can have."""
         if len(pieces) != 1 or pieces[0].expert is not None or not pieces[0].source:
             return None
         tensor = pieces[0].ours(self.read(pieces[0].source))
-        return tensor if tensor.dtype == dtype and tuple(tensor.shape) == shape else None
+        alike = tensor.dtype == dtype and tuple(tensor.shape) == shape
+        return tensor if alike and not tensor.is_inference() else None
 
     def read(self, name: str) -> Tensor:
         """A tensor itself, which is the model's."""
