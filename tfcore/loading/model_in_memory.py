@@ -67,7 +67,7 @@ class StateWeights:
         return kinds.pop() if len(kinds) == 1 and kinds <= {*HALF} else torch.float32
 
     def whole(self, pieces: Sequence[Piece], shape: Shape, dtype: torch.dtype) -> Tensor | None:
-        """One of our tensors where a single piece is all of it, in the type it has; None where it has to be made, also of
+        """One of our tensors where a single piece is all of it, in the type it has. None where it has to be made, as of
         a model made in torch.inference_mode, whose tensors no other model can have."""
         if len(pieces) != 1 or pieces[0].expert is not None or not pieces[0].source:
             return None
