@@ -55,6 +55,8 @@ def _done(typed: Sequence[str]) -> int:
         case "view":
             from tfcore.commands import drawing
 
+            if sys.stderr.isatty():
+                drawing.tell_of_loading(lambda line: _write(line, sys.stderr))
             _write(drawing.drawn(given.name, given.arguments))
         case "info":
             from tfcore.commands import info

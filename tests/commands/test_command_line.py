@@ -151,6 +151,15 @@ def test_a_file_is_written_by_its_ending_and_the_findings_are_said(tmp_path, cap
     assert capsys.readouterr().out == f"{view}\n"
 
 
+def test_a_terminal_is_told_how_far_a_model_is(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert main(["view", "parts.parts", "--model", "stories"]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{parts.parts('stories')}\n"
+    assert err.startswith("\rload ")
+    assert err.endswith("\rload 100%" + "\b \b" * 9)
+
+
 def standard_input(content: bytes, monkeypatch, is_terminal: bool = False) -> None:
     given = io.TextIOWrapper(io.BytesIO(content))
     monkeypatch.setattr(given, "isatty", lambda: is_terminal)

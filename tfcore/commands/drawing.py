@@ -1,7 +1,8 @@
 """`list` and `view`: the views there are, and one of them, made of what is typed."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any, get_args
 
@@ -10,6 +11,9 @@ from tfcore.charts.theme import Theme
 from tfcore.commands import PROGRAM, Parser, catalogue
 from tfcore.commands.catalogue import REQUIRED, Drawing, Option
 from tfcore.commands.values import read, record_help
+from tfcore.loading.checkpoints import load
+from tfcore.loading.weights import LoadProgress
+from tfcore.views import sources
 from tfcore.views.sources import Reading, name_of, opened
 from tfcore.views.view import View, ending_of
 
@@ -123,6 +127,16 @@ def made(name: str, typed: Mapping[str, str | None]) -> View:
             f"{name} cannot be made of these arguments ({said}); {PROGRAM} list {name.partition('.')[0]} explains them"
         )
         raise ValueError(words) from problem
+
+
+def tell_of_loading(write: Callable[[str], None]) -> None:
+    """Say on one line of a terminal how far a model is that is downloaded or loaded; at its end the line is empty."""
+
+    def tell(progress: LoadProgress) -> None:
+        words = f"{progress.stage} {progress.done / max(progress.total, 1):.0%}"
+        write(f"\r{words}" + "\b \b" * len(words) * (progress.done >= progress.total))
+
+    sources.use(lru_cache(maxsize=2)(partial(load, tell=tell)))
 
 
 def _arguments(name: str, options: Sequence[Option], typed: Mapping[str, str | None]) -> dict[str, Any]:
