@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from tests import small
+from tests.nightly import nightly
 from tfcore.measures import deep_networks as depth
 from tfcore.measures.deep_networks import (
     Deep,
@@ -120,7 +121,7 @@ def test_depths_beyond_the_limit_are_refused(n_layers):
         Deep(n_layers=n_layers)
 
 
-@pytest.mark.parametrize(("norm", "falls"), [("layernorm", 13.0), ("rmsnorm", 12.5)])
+@pytest.mark.parametrize(("norm", "falls"), [("layernorm", 13.0), pytest.param("rmsnorm", 12.5, marks=nightly)])
 def test_the_fall_with_depth_is_a_ratio_of_last_layers(norm, falls):
     """From 1 layer to 64 with pre-LN and Xavier's weights; about once with post-LN."""
 

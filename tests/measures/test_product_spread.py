@@ -40,6 +40,7 @@ def test_histograms_are_densities_near_the_normal_curve(spread):
     assert spread.density[0].max() > 2 * normal.max(), "one product is no normal number"
 
 
-def test_a_draw_can_be_repeated(spread):
-    np.testing.assert_array_equal(product_spread(10_000, 0).variance, spread.variance)
-    assert (product_spread(10_000, 1).variance != spread.variance).all()
+def test_a_draw_can_be_repeated():
+    first = product_spread(200, 0).variance
+    np.testing.assert_array_equal(product_spread(200, 0).variance, first)
+    assert (product_spread(200, 1).variance != first).all()

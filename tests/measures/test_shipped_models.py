@@ -71,6 +71,7 @@ def test_the_translator_meets_its_goals(card):
     assert card["exact_beam_4"] >= 0.25
 
 
+@nightly
 def test_cross_attention_finds_the_words_as_often_as_the_card_says(card, translator):
     of_heads, of_layers = alignment_accuracy(translator[0], translator[1], LINKS)
     assert sum(len(sentence.links) for sentence in LINKS) == card["words_linked"]

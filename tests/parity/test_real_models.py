@@ -10,7 +10,7 @@ import torch
 import transformers as hf
 
 import tfcore
-from tests.nightly import often
+from tests.nightly import nightly, often
 from tests.real import real
 from tfcore.loading.real_models import CARDS, MODELS, sha256
 from tfcore.loading.special_tokens import special_tokens
@@ -38,6 +38,7 @@ def _read_once(monkeypatch):
 
 
 @pytest.mark.usefixtures("_read_once")
+@nightly
 def test_smollm2(real_models):
     folder, file = real_models / "smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
     model, tokenizer = real("smollm2")

@@ -17,6 +17,7 @@ from streamlit.web.server.app_discovery import discover_asgi_app
 import deploy.replicas
 from deploy.replicas import Replicas, configuration
 from tests.e2e.serving import get, serve
+from tests.nightly import nightly
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
@@ -54,6 +55,7 @@ def test_the_container_is_slim_has_torch_for_the_cpu_and_runs_as_nobody_in_parti
     assert "/healthz" in DOCKERFILE.partition("HEALTHCHECK")[2]
 
 
+@nightly
 def test_what_the_container_is_given_is_enough_and_nothing_is_written_there(tmp_path):
     """The app starts from the files that COPY names, alone; the rest of the repository is far away."""
     for line in instructions("COPY"):

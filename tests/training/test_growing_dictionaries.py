@@ -19,6 +19,7 @@ def small(monkeypatch):
 
 
 @pytest.mark.usefixtures("small")
+@nightly
 def test_it_learns_and_is_measured_now_and_then():
     items = list(grow_dictionary(TINY))
     assert [i for i, item in enumerate(items) if item is not None] == [0, 5, 10, 12]

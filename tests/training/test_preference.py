@@ -6,6 +6,7 @@ from itertools import product
 import pytest
 import torch
 
+from tests.nightly import often
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
 from tfcore.part_configs import AttentionConfig, FeedForwardConfig
@@ -143,7 +144,7 @@ def test_samples_end_with_the_story_and_are_the_same_for_a_seed():
     assert all("<|endoftext|>" not in text for text in first.texts)
 
 
-@pytest.mark.parametrize("algorithm", ["dpo", "reinforce"])
+@pytest.mark.parametrize("algorithm", often(["dpo", "reinforce"], ["dpo"]))
 def test_a_run_begins_at_the_original_model_and_moves(algorithm, monkeypatch):
     for name, value in (("NEW", 6), ("ROWS", 4), ("DRAWN", 64), ("MEASURED", 6)):
         monkeypatch.setattr(preference, name, value)

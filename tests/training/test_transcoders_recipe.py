@@ -6,6 +6,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
+from tests.nightly import nightly
 from tests.training import tiny_run
 from tfcore.loading.transcoders import load_transcoders
 from tfcore.measures.dictionaries import feature_scan
@@ -34,6 +35,7 @@ def small():
     )
 
 
+@nightly
 def test_it_ends_with_weights_a_scan_and_the_texts_it_was_measured_on(small, tmp_path):
     corpus, out, steps = tiny_run.write_corpus(tmp_path / "corpus"), tmp_path / "out", []
     measured = recipes.transcoders(corpus, out, steps.append, small)

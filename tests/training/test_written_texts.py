@@ -4,6 +4,7 @@ from itertools import islice
 
 import torch
 
+from tests.nightly import nightly
 from tests.small import model as small
 from tfcore.generation.generate import generate
 from tfcore.generation.sampling import Sampling
@@ -35,6 +36,7 @@ def test_they_go_on_as_the_model_would(monkeypatch):
         assert row[len(given) :] == generate(subject(), given, Sampling(temperature=0), max_new_tokens=40 - len(given))
 
 
+@nightly
 def test_the_seed_decides():
     found = [torch.cat(list(written_texts(subject(), TOKENIZER, 6, 40, seed=seed))) for seed in (0, 0, 1)]
     assert torch.equal(found[0], found[1])

@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from tests.nightly import nightly
 from tests.one_property import told
 from tfcore.model import Transformer
 from tfcore.routing import importance_loss
@@ -128,6 +129,7 @@ def test_the_first_loss_is_that_of_the_untrained_model_on_the_first_batch(small)
     assert look.load == pytest.approx((chosen / chosen.sum()).numpy())
 
 
+@nightly
 def test_letter_by_letter_is_the_same_loss_unless_the_letters_of_a_batch_meet(small):
     for remedy in ("none", "loss", "bias"):
         last = looks(remedy=remedy, steps=SHORT)[-1]

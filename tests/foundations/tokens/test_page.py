@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.foundations.tokens import embeddings
 from pages.ui import cache, session
-from tests.nightly import often
+from tests.nightly import nightly, often
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.visits import press, run
@@ -238,6 +238,7 @@ def test_the_sizes_of_published_vocabularies_are_those_of_the_presets():
 
 
 @pytest.mark.parametrize(("model", "words"), [("smollm2", "comes back exactly"), ("minilm", "[CLS] and [SEP]")])
+@nightly
 def test_the_tokens_of_a_real_model_are_shown(real_models, model, words):
     test = opened(model=model, text="The grandmother's Unhappiness.")
     said = visits.said(test, "caption")

@@ -347,6 +347,7 @@ def test_a_click_on_a_ribbon_leads_to_its_head(model, ribbon, leads, monkeypatch
     assert led == ([(3, 1)] if leads else [])
 
 
+@nightly
 def test_a_ribbon_of_a_translation_leads_to_the_same_tokens_of_its_attention(monkeypatch):
     led = []
     monkeypatch.setattr(HeadOfText, "open", lambda *given: led.append(given))

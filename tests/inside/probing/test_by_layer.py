@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.nightly import nightly
 from tests.small import config
 from tests.small import model as small_model
 from tfcore.loading.checkpoints import load
@@ -179,6 +180,7 @@ def test_a_probe_is_at_the_minimum_of_its_loss():
     assert float(error.sum(0).abs().max()) < 1e-4
 
 
+@nightly
 def test_a_probe_is_that_of_scikit_learn():
     from sklearn.linear_model import LogisticRegression
 

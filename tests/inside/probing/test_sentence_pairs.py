@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.nightly import nightly
 from tfcore.loading.checkpoints import load
 from tfcore.views.inside.probing import say
 from tfcore.views.inside.probing.measure import sentence_pairs
@@ -69,6 +70,7 @@ FERRY = (
 )
 
 
+@nightly
 def test_a_long_sentence_is_read_whole_and_one_too_long_keeps_its_end(real_models):
     model, tokenizer = load("minilm", device="cpu")
     found = sentence_pairs.compare_sentences(model, tokenizer, FERRY, ONE)

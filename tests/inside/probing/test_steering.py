@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.nightly import nightly
 from tfcore.generation.generate import generate
 from tfcore.generation.sampling import Sampling
 from tfcore.inspection.edits import Edit
@@ -50,6 +51,7 @@ def test_a_feature_is_what_it_writes_at_its_largest(along):
     assert ratio[0] > 1
 
 
+@nightly
 def test_each_row_is_generated_as_alone(stories, ids, along, grown):
     model = stories[0]
     assert [one.tokens.shape[1] for one in grown] == [1, 2, 3, 4, 5, 6, 6]

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from tests.cards import STORIES, measured
+from tests.nightly import nightly
 from tests.small import ids, model
 from tfcore.files import CheckpointError
 from tfcore.inspection.edits import Edit
@@ -132,6 +133,7 @@ def test_a_kept_scan_comes_back(scanned, tmp_path, monkeypatch):
         load_feature_scan("none")
 
 
+@nightly
 def test_the_shipped_ones_do_what_their_card_says():
     card, (subject, tokenizer) = measured("stories/transcoders"), load("stories", device="cpu")
     texts = [tokenizer.encode(story) for story in STORIES]

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from tests import small
+from tests.nightly import nightly
 from tfcore.measures.masked_tokens import mask_id
 from tfcore.measures.text_loss import top
 from tfcore.measures.translation import Writing
@@ -152,6 +153,7 @@ def test_a_prediction_names_the_first_four_in_their_order():
     assert str(predicted("It", prediction(top(probabilities, 1), TOKENIZER))) == "It: “y” with 40.0%."
 
 
+@nightly
 def test_a_translation_comes_with_the_predictions_of_its_own_tokens():
     model = small.model(architecture="encoder-decoder", vocab_size=280, max_seq_len=80)
     found = translated(model, TOKENIZER, "a dog saw a cat and a bird", 3, 2)

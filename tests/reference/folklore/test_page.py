@@ -8,7 +8,7 @@ from pages.facts import pages
 from pages.reference import views as _views
 from pages.reference.folklore.card import click
 from pages.ui import controls
-from tests.nightly import often
+from tests.nightly import nightly, often
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import press, said
@@ -25,6 +25,7 @@ def claims(test):
     return [row.replace("\\", "").replace("\u2060", "").strip("| ").split(" | ") for row in rows[1:]]
 
 
+@nightly
 def test_all_claims_are_in_the_table_with_number_and_verdict():
     rows = claims(opened())
     assert len(rows) == len(CLAIMS) >= 25

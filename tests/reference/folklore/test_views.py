@@ -265,6 +265,7 @@ def test_flash_in_float64_is_rounding_not_nothing():
     assert 0 < double < 1e-13 < single < 1e-5
 
 
+@nightly
 def test_the_tally_counts_every_claim():
     every = {key: found(key) for key in CLAIMS}
     numbers = [int(number) for number in re.findall(r"\d+", str(say.all_verdicts(every.values())))]

@@ -9,7 +9,7 @@ import pytest
 
 from pages.facts import pages, views_of_terms
 from pages.reference import views as _views
-from tests.nightly import often
+from tests.nightly import nightly, often
 from tests.pages import visits
 from tests.pages.visits import press, run, said
 from tfcore.views.reference.glossary.measure import terms
@@ -60,6 +60,7 @@ def test_every_view_is_as_the_link_says(view):
     assert "Corrected" not in said(visits.opened(FILES[page], **settings), "caption")
 
 
+@nightly
 def test_views_link_to_terms_that_there_are():
     calls = [
         keyword.value

@@ -10,7 +10,7 @@ from pages.training.lab import settings as _lab_settings
 from pages.ui.loading import run_models
 from pages.ui.work import runs
 from pages.ui.work.run_records import Limits
-from tests.nightly import often
+from tests.nightly import nightly, often
 from tests.pages.figures import figures
 from tests.pages.visits import address, opened, press, run, said
 from tests.pages.waiting import SOON, until
@@ -194,6 +194,7 @@ def test_a_closed_lab_says_so(monkeypatch):
     assert not runs.RUNS.book.records
 
 
+@nightly
 def test_runs_are_compared(longer):
     test = done(press(opened(PAGE, **SMALL), "lab main"))
     test.slider(key="seed").set_value(5)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import small
+from tests.nightly import nightly
 from tests.small import ALL_PATTERNS, model
 from tfcore import presets
 from tfcore.config import ModelConfig
@@ -273,6 +274,7 @@ def test_maps_of_many_heads_are_not_larger_than_those_of_a_real_model():
     assert longest_text(replace(config, max_seq_len=100)) == 100
 
 
+@nightly
 def test_a_translator_reads_what_it_writes():
     subject, tokenizer = load("translate", device="cpu")
     text = "a man in a blue shirt is standing on a ladder ."
