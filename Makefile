@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 TORCH_INDEX ?= $(shell test "$$(uname)" = Linux && ! command -v nvidia-smi > /dev/null && \
 	echo https://download.pytorch.org/whl/cpu)
 
-.PHONY: setup setup-dev real run test nightly processors pretended oracles lint lint-python js check next e2e mutants bench load pictures docs train clean
+.PHONY: setup setup-dev real run test nightly processors pretended oracles lint lint-python js check next e2e mutants bench load pictures docs book train clean
 
 setup: $(VENV)/.installed real
 setup-dev: $(VENV)/.installed-dev real
@@ -150,6 +150,12 @@ $(VENV)-docs/.installed: requirements-docs.txt
 	$(PYTHON) -m venv $(VENV)-docs
 	$(VENV)-docs/bin/python -m pip install --quiet --requirement requirements-docs.txt
 	touch $@
+
+# Every page at its defaults as a site in build/book, to be opened from there or put on any host; its links lead to an app
+# at TFCORE_BOOK_APP (http://localhost:8501). PAGES="heads masks" writes some pages
+PAGES ?=
+book: setup-dev real
+	$(BIN)/python -m tools.book $(PAGES)
 
 # make train RECIPE=stories CORPUS=path/to/corpora OUT=runs/stories
 RECIPE ?= stories

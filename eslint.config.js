@@ -30,5 +30,10 @@ export default [
     languageOptions: { globals: globals.browser },
     rules: { "no-restricted-properties": ["error", ...parsed.map(property => ({ property, message: MARKUP }))] },
   },
+  {
+    files: ["tools/*.js"],
+    languageOptions: { globals: globals.browser, sourceType: "script" },
+    rules: { "no-restricted-properties": ["error", ...parsed.map(property => ({ property, message: MARKUP }))] },
+  },
   { files: ["tests/js/**/*.js"], languageOptions: { globals: { ...globals.browser, ...globals.node } } },
 ]

@@ -14,7 +14,7 @@ a canvas takes its colours from `palette` of colours.js. widget.js shows a scene
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -58,19 +58,32 @@ def html(name: str, data: Mapping[str, Any], height: int, theme: Theme, then: st
     """
     if name not in NAMES:
         raise ValueError(f"no scene is called {name!r}; there are {', '.join(NAMES)}")
-    said = {f"role-{role}": f"@{role}" for role in ROLES} | {f"st-{name}": value for name, value in HOUSE.items()}
-    colours = "".join(f"--{key}: {colour(at, theme) if at.startswith('@') else at};" for key, at in said.items())
     box = f"min-height: {height}px; padding: 8px; background: var(--st-background-color)"
     modules = (_modules("picture.js") if then else {}) | _modules(f"{name}.js")
     return (
         f"<style>{files()[f'{name}.css']}</style>\n"
-        f'<div id="scene" style="{colours} {box}"></div>\n'
+        f'<div id="scene" style="{variables(theme)} {box}"></div>\n'
         f'<script type="module">\n'
         f"{_urls(modules)}"
         f'const element = document.getElementById("scene"), scene = await import(urls[{_script(f"{name}.js")}])\n'
         f"scene.draw(element, {_script(data)})\n"
         f"{then}</script>"
     )
+
+
+def variables(theme: Theme) -> str:
+    """The CSS variables that scenes take their colours from, as the declarations of a style."""
+    said = {f"role-{role}": f"@{role}" for role in ROLES} | {f"st-{name}": value for name, value in HOUSE.items()}
+    return "".join(f"--{key}: {colour(at, theme) if at.startswith('@') else at};" for key, at in said.items())
+
+
+def library(names: Iterable[str]) -> str:
+    """A classic script after which `window.tfScenes` has the address of each of these scripts ("river.js") and of all
+    that they import, as modules: for pages in a folder, whose modules a browser would not fetch."""
+    modules: dict[str, str] = {}
+    for name in names:
+        modules |= _modules(name)
+    return f"(() => {{\n{_urls(modules)}window.tfScenes = urls\n}})()\n"
 
 
 def widget(name: str, plotly: str = "") -> tuple[str, str]:

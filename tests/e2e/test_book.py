@@ -1,0 +1,99 @@
+"""The book as it is opened from a folder: figures, scenes and formulas are drawn, in both themes, and no request leaves
+the folder."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.nightly import nightly
+from tools import book
+
+pytestmark = nightly
+KEYS = ["heads", "flow", "glossary"]  # figures and formulas; a scene; words alone
+LARGEST = 3 * 10**6  # bytes: a tenth of it are these pages, the rest is what all pages share
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("made") / "book"
+    sizes = book.build(KEYS, folder)
+    assert sum(sizes.values()) < LARGEST
+    return folder
+
+
+@pytest.fixture
+def opened(browser: Browser, folder: Path):
+    """Opens a file of the book, in which nothing may go wrong."""
+    wrong: list[str] = []
+    contexts = []
+
+    def open_file(name: str, **options: Any) -> Page:
+        contexts.append(browser.new_context(**options))
+        page = contexts[-1].new_page()
+        page.on("console", lambda said: wrong.append(said.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda asked: None if is_here(asked.url) else wrong.append(asked.url))
+        page.goto((folder / name).as_uri())
+        return page
+
+    def is_here(url: str) -> bool:
+        return url.startswith((folder.as_uri(), "blob:", "data:"))
+
+    yield open_file
+    for context in contexts:
+        context.close()
+    assert not wrong
+
+
+def draw_all(page: Page) -> int:
+    """Bring every picture and formula near the window, one after the other; returns how many pictures there are."""
+    page.evaluate("document.querySelectorAll('details').forEach(box => (box.open = true))")
+    for kind in (".picture", ".math"):
+        for one in page.locator(kind).all():
+            one.scroll_into_view_if_needed()
+            one.locator("xpath=self::*[@data-drawn] | self::*/descendant::*[local-name()='math']").first.wait_for(
+                state="attached"
+            )
+    return page.locator(".picture").count()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_picture_and_formula_of_a_page_is_drawn(opened, scheme):
+    page = opened("heads.html", color_scheme=scheme)
+    assert draw_all(page) == page.locator(".picture .main-svg:first-child, .picture .tf-map").count() > 8
+    assert page.locator(".math math").count() == page.locator(".math").count() > 0
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert paper == {"light": "rgb(252, 251, 248)", "dark": "rgb(22, 24, 29)"}[scheme]
+
+
+def test_a_figure_answers_the_pointer_and_changes_with_the_theme(opened):
+    page = opened("heads.html", color_scheme="light")
+    heat = page.locator(".picture:has(.heatmaplayer image, .heatmaplayer .hm)").first
+    heat.scroll_into_view_if_needed()
+    heat.hover()
+    page.locator(".hoverlayer .hovertext").first.wait_for()
+    ink = heat.locator(".xtick text").first
+    before = ink.evaluate("one => getComputedStyle(one).fill")
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("([one, was]) => getComputedStyle(one).fill !== was", arg=[ink.element_handle(), before])
+
+
+def test_a_scene_is_drawn_by_its_own_script_and_a_phone_scrolls_no_page_sideways(opened):
+    page = opened("flow.html", viewport={"width": 390, "height": 844})
+    draw_all(page)
+    assert page.locator(".tf-river path").count() > 20
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_the_index_finds_pages_by_words_of_their_titles_and_claims(opened):
+    page = opened("index.html")
+    search = page.get_by_role("searchbox")
+    search.fill("attention occurrence")
+    assert page.locator("li:visible a").all_inner_texts() == ["Attention heads"]
+    search.fill("no such word")
+    assert page.get_by_role("status").is_visible()
+    search.fill("")
+    page.get_by_role("link", name="Attention heads", exact=True).click()
+    assert page.locator("h1").inner_text() == "What does each head attend to?"
