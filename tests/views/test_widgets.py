@@ -86,6 +86,11 @@ def test_layers_are_enlarged_and_ribbons_are_told(river):
     told(river, "zoom", "2.5")
     assert river.zoom == [2, 5]
     assert river.data["zoom"]["head"] == 5
+    told(river, "zoom", "2.5.6.3")
+    assert river.zoom == [2, 5, 6, 3]
+    assert river.data["zoom"]["cell"]["weight"] > 0
+    told(river, "zoom", "2.5.3.6")  # a token that comes later
+    assert river.zoom == [2, 5, 6, 3]
     told(river, "zoom", "")
     assert river.zoom == []
     before = river.drawn
@@ -139,7 +144,8 @@ def test_what_is_nonsense_changes_nothing(tiny_river, name, value):
         ("off", [(4, 0)], "off=.4, 0. is not in this model or text, which has 0 to 3 and 0 to 5"),
         ("off", [3], "must be a list of .layer, head."),
         ("layers", [4], "has 0 to 3"),
-        ("zoom", [1, 2, 3], "has 0 to 3 and 0 to 5"),
+        ("zoom", [1, 6], "has 0 to 3 and 0 to 5"),
+        ("zoom", [1, 2, 3], "is no cell: it is layer, head, query and key"),
         ("token", 99, "has 0 to 12"),
         ("toward", [-1], "is not in this model or text"),
     ],

@@ -194,7 +194,7 @@ class RiverWidget(ViewWidget):
         token: place of the token whose prediction is traced back; None for the last.
         toward: id of the next token whose logit is traced, and of the one whose logit is taken off; none: the state is.
         layers: those drawn wide; none: those whose attention carried most.
-        zoom: the layer that is enlarged, or it and a head.
+        zoom: the layer that is enlarged, or it and a head, or both and the query and the key token of a cell.
         ribbon: the last one that was clicked: its layer, head, query and key; nothing is drawn by it.
     """
 
@@ -311,10 +311,17 @@ class RiverWidget(ViewWidget):
             "token": [len(flow.passage_of(self.reading, None).choices)],
             "toward": [len(self.config.classes.labels) if self.config.classes else self.config.vocab_size] * 2,
             "layers": [self._layers] * self._layers,
-            "zoom": [self._layers, self._n_heads],
+            "zoom": [self._layers, self._n_heads] + [len(flow.passage_of(self.reading, self.token).tokens)] * 2,
         }
         _within(name, value if isinstance(value, list) else [] if value is None else [value], below[name])
+        if name == "zoom" and (len(value) == 3 or (len(value) == 4 and self._cell(value) is None)):
+            raise traitlets.TraitError(
+                f"zoom={value} is no cell: it is layer, head, query and key, a token it may look at"
+            )
         return value
+
+    def _cell(self, place: Sequence[int]) -> object:
+        return flow.cell_of(self.reading, self.token, self.heads, *place)
 
 
 # ---- heads ----
