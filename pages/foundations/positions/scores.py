@@ -36,6 +36,7 @@ def rope() -> None:
             with page.more_settings():
                 d_head = controls.slider("Width of the head d_head", "d_head", 8, 128, 64, 8)
                 base = base_slider("rope10")
+                wide = base_slider("wide10", "Base of layers without a window: 10 to the power of", 6.0, 7.0)
             shown = views.rope(d_head, base, alike, moved, distance)
             product, difference = shown.result.scores[1, distance], shown.result.difference
             st.metric(f"q · k at distance {distance}", f"{product:.3f}")
@@ -47,6 +48,8 @@ def rope() -> None:
             p.show(shown)
         with waves:
             p.show(views.wavelengths(d_head, base))
+        with p.picture:
+            p.show(views.two_bases(d_head, base, wide))
         p.what_to_see(
             "Press Play: all arrows rotate, fast ones many times, but the angle between orange and blue stays, and the "
             "dots lie on the line. Change the distance: fast pairs turn over, slow ones move little. For vectors with "

@@ -16,9 +16,9 @@ MOST = 128
 TASKS: dict[learning.Task, str] = {"nearby": "any of 4", "previous": "the last"}
 
 
-def base_slider(key: str) -> float:
+def base_slider(key: str, label: str = "Base: 10 to the power of", usual: float = 4.0, most: float = 6.0) -> float:
     """The base of the wavelengths on a logarithmic slider."""
-    exponent = controls.slider("Base: 10 to the power of", key, 1.0, 6.0, 4.0, 0.1, format="%.1f")
+    exponent = controls.slider(label, key, 1.0, most, usual, 0.1, format="%.1f")
     return float(10**exponent)
 
 

@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
+from tfcore.positions import apply_rope, rope_angles, rope_cos_sin
 from tfcore.views.foundations.positions import say
 from tfcore.views.foundations.positions.measure import scores
 
@@ -99,3 +101,31 @@ def test_slopes_go_from_the_steepest_to_the_flattest():
     found = say.slope_range(scores.linear_biases(12, 3, 8))
     assert (found.values["steepest"], found.values["flattest"]) == pytest.approx((2**-0.5, 2**-8))
     assert str(found) == "12 slopes, from 0.707 to 0.00391."
+
+
+def test_two_bases_leave_what_rotated_vectors_leave_on_average():
+    found = scores.two_bases(16, (100.0, 10_000.0), furthest=1_000, count=60)
+    assert found.distances[0] == 1
+    assert found.distances[-1] == 1_000
+    q, k = torch.randn(2, 5_000, 16, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    k = q + 0.3 * k  # as often ahead of q as behind it in each pair
+    for row, base in zip(found.left, found.bases, strict=True):
+        for i in (0, 20, -1):
+            left = []
+            for m in (found.distances[i] * np.linspace(0.9, 1.1, 41)).round():
+                turned = apply_rope(
+                    q, *(x.double() for x in rope_cos_sin(rope_angles(torch.tensor([int(m)]), 16, base)))
+                )
+                left.append(float((turned * k).sum() / (q * k).sum()))
+            assert row[i] == pytest.approx(np.mean(left), abs=0.02)
+    near, wide = found.halves
+    assert near < wide
+    assert found.left[0][found.distances == near] < 0.5 <= found.left[0][found.distances < near].min()
+    said = say.base_halves(found)
+    assert str(said) == (
+        f"On average half of q · k is left until distance {near:,} with base 100, and until distance {wide:,} with "
+        "base 10,000."
+    )
+    never = scores.two_bases(16, (100.0, 1e7), furthest=4, count=9)
+    assert never.halves[1] is None
+    assert "at every distance up to 4 with base 10,000,000" in str(say.base_halves(never))

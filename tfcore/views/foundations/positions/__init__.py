@@ -14,6 +14,7 @@ from tfcore.views.foundations.positions.scores import bias as bias
 from tfcore.views.foundations.positions.scores import rope as rope
 from tfcore.views.foundations.positions.scores import rotary_pairs as rotary_pairs
 from tfcore.views.foundations.positions.scores import slopes as slopes
+from tfcore.views.foundations.positions.scores import two_bases as two_bases
 from tfcore.views.foundations.positions.vectors import components as components
 from tfcore.views.foundations.positions.vectors import curves as curves
 from tfcore.views.foundations.positions.vectors import learned as learned

@@ -17,7 +17,7 @@ from tfcore.views.foundations.positions.measure.learned import (
     PositionTable,
     uniform_loss,
 )
-from tfcore.views.foundations.positions.measure.scores import LinearBiases, RotaryScores
+from tfcore.views.foundations.positions.measure.scores import LinearBiases, RotaryScores, TwoBases
 from tfcore.views.foundations.positions.measure.sinusoidal import Shift, ShiftedProducts, SinusoidalTable
 
 NAMES: dict[str, str] = {
@@ -230,6 +230,24 @@ def rotary_products(result: RotaryScores, moved: int, distance: int) -> Statemen
         furthest=int(result.distances[-1]),
         moved=moved,
         difference=result.difference,
+    )
+
+
+def base_halves(result: TwoBases) -> Statement:
+    """Until which distance each of two bases leaves half of q . k."""
+    (near, wide), (first, second) = result.halves, result.bases
+    furthest = int(result.distances[-1])
+
+    def until(distance: int | None) -> str:
+        return f"at every distance up to {furthest:,}" if distance is None else f"until distance {distance:,}"
+
+    return state(
+        "halves",
+        "On average half of q · k is left {near} with base {first:,.0f}, and {wide} with base {second:,.0f}.",
+        near=until(near),
+        wide=until(wide),
+        first=first,
+        second=second,
     )
 
 

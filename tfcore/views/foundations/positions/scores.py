@@ -7,10 +7,12 @@ from tfcore.views.finding import state
 from tfcore.views.foundations.positions import say
 from tfcore.views.foundations.positions.draw import scores as charts
 from tfcore.views.foundations.positions.measure.scores import linear_biases, rotary_scores
+from tfcore.views.foundations.positions.measure.scores import two_bases as measure_bases
 from tfcore.views.kept import kept
 from tfcore.views.view import View, view
 
 rotary_of = kept(rotary_scores, entries=64)
+bases_of = kept(measure_bases, entries=64)
 biases_of = kept(linear_biases, entries=64)
 
 
@@ -59,6 +61,34 @@ def rope(d_head: int, base: float, alike: float, moved: int, distance: int) -> V
         findings=(say.rotary_products(rotated, moved, distance),),
         note="The vectors are random, drawn with seed 0 and bent to the chosen cosine.",
         table=lambda: pd.DataFrame(rotated.scores.T, columns=["key at 0", "moved"]),
+    )
+
+
+@view
+def two_bases(d_head: int, base: float, wide: float) -> View:
+    """RoPE with two bases in one model: layers with a window keep the usual one, layers without have a larger one.
+
+    Args:
+        d_head: width of the head.
+        base: of the layers with a window.
+        wide: of the layers that see the whole text.
+    """
+    both = bases_of(d_head, (base, wide))
+    return View(
+        key="bases",
+        title="Two bases in one model",
+        result=both,
+        chart=charts.two_bases_figure(both, height=260),
+        findings=(say.base_halves(both),),
+        note="Gemma 3: 10,000 in layers with a window, 1,000,000 in the others.",
+        table=lambda: pd.DataFrame(both.left.T, both.distances, [f"base {one:g}" for one in both.bases]).reset_index(
+            names="distance"
+        ),
+        formula=(
+            r"\frac{\mathbb{E}\,[R_m q \cdot k]}{q \cdot k} = \frac{2}{d_{head}} \sum_i \cos(m\,b^{-2i/d_{head}})"
+        ),
+        papers="Two bases: Gemma 3, arXiv:2503.19786, section 2. The fall: RoFormer, arXiv:2104.09864, section 3.4.3.",
+        code=(measure_bases,),
     )
 
 

@@ -11,7 +11,7 @@ from tfcore.charts.heatmaps import Panel, heatmap, side_by_side, square_axes
 from tfcore.charts.tiles import tiles
 from tfcore.part_configs import Positions
 from tfcore.views.foundations.positions.measure.effects import SCHEMES, SchemeEffect, ShuffleResult
-from tfcore.views.foundations.positions.measure.scores import LinearBiases, RotaryScores
+from tfcore.views.foundations.positions.measure.scores import LinearBiases, RotaryScores, TwoBases
 
 SPACING, ROW = 3.6, 3.2  # from circle to circle, whose radius is 1, to the right and down
 FAINT = -8.0  # ALiBi: a bias of -8 divides the weight by 2981, which no one would see
@@ -45,6 +45,23 @@ def rotary_scores_figure(result: RotaryScores, moved: int, distance: int, height
         xaxis=kit.axis("distance: query position − key position", [-1, len(result.distances)]),
         yaxis=kit.axis("q · k", [-0.75 * d_head, 1.08 * d_head]),
         shapes=[kit.upright(distance, width=1, dash="dash", below=False)],
+    )
+    return theme.build(traces, layout)
+
+
+def two_bases_figure(result: TwoBases, height: int) -> go.Figure:
+    """What is left of q . k by distance, on a logarithmic axis: a line for each of two bases."""
+    names = [f"base {base:,.0f}" for base in result.bases]
+    traces = [
+        kit.line(result.distances, row, colour, name=name, hover=f"{name}, distance %{{x:,}}: %{{y:.0%}}")
+        for row, name, colour in zip(result.left, names, ("@cat0", "@cat1"), strict=True)
+    ]
+    ends = [0.0, math.log10(result.distances[-1])]
+    layout = theme.base_layout(
+        height,
+        xaxis=kit.axis("distance in tokens", ends, log=True, tickvals=[10**i for i in range(6)], tickformat=","),
+        yaxis=kit.axis("share of q · k that is left", [-0.35, 1.05], tickformat=".0%"),
+        shapes=[kit.across(0.5, width=1, dash="dash", below=False)],
     )
     return theme.build(traces, layout)
 

@@ -13,6 +13,8 @@ from tfcore.attention import attention_weights
 from tfcore.positions import alibi_bias, alibi_slopes, apply_rope, rope_angles, rope_cos_sin
 from tfcore.views.foundations.positions.measure.sinusoidal import wavelengths
 
+AROUND = 41  # distances that are averaged
+
 
 @dataclass(frozen=True, slots=True)
 class RotaryScores:
@@ -96,6 +98,53 @@ def similar_vectors(d: int, cosine: float, seed: int) -> tuple[Float[Tensor, " d
     other = other - (other @ q) * q
     k = cosine * q + math.sqrt(1 - cosine**2) * other / other.norm()
     return (q * math.sqrt(d)).float(), (k * math.sqrt(d)).float()
+
+
+@dataclass(frozen=True, slots=True)
+class TwoBases:
+    """What is left of q . k with distance, with the bases of both kinds of layers.
+
+    Args:
+        bases: of the layers with a window, and of those without.
+        distances: from 1 on, about evenly spread by their logarithm.
+        left: as a share of q . k at distance 0, averaged over all directions of the vectors in each pair of dimensions
+            and over distances that differ by a tenth at most.
+    """
+
+    bases: tuple[float, float]
+    distances: Int[ndarray, " distance"]
+    left: Float[ndarray, "2 distance"]
+
+    @property
+    def halves(self) -> tuple[int | None, int | None]:
+        """For each base the first of the distances at which less than half is left; None where that is at none."""
+        first = [np.flatnonzero(row < 0.5) for row in self.left]
+        near, wide = (int(self.distances[one[0]]) if len(one) else None for one in first)
+        return near, wide
+
+
+def two_bases(d_head: int, bases: tuple[float, float], furthest: int = 131_072, count: int = 400) -> TwoBases:
+    """What is left of q . k on average: the mean of cos(m theta_i) over all pairs i of dimensions at distance m.
+
+    In a pair of dimensions the rotation by m theta_i takes q . k to |q| |k| cos(phi + m theta_i), with phi the angle
+    between both; where phi is as often positive as negative, cos(m theta_i) of it is left.
+
+    Args:
+        d_head: even width of the head.
+        bases: of the layers with a window and of those without; 10,000 and 1,000,000 in Gemma 3 (arXiv:2503.19786,
+            section 2).
+        furthest: largest distance.
+        count: of distances, at most.
+
+    Source: arXiv:2104.09864, section 3.4.3.
+    """
+    distances = np.unique(np.geomspace(1, furthest, count).round().astype(np.int64))
+    near = torch.from_numpy((distances[:, None] * np.linspace(0.9, 1.1, AROUND)).round().astype(np.int64))
+    left = [
+        rope_angles(near.ravel(), d_head, base).double().cos().mean(1).view(near.shape).mean(1).numpy()
+        for base in bases
+    ]
+    return TwoBases(bases, distances, np.stack(left))
 
 
 @dataclass(frozen=True, slots=True)
