@@ -139,7 +139,7 @@ def two_bases(d_head: int, bases: tuple[float, float], furthest: int = 131_072, 
     Source: arXiv:2104.09864, section 3.4.3.
     """
     distances = np.unique(np.geomspace(1, furthest, count).round().astype(np.int64))
-    near = torch.from_numpy((distances[:, None] * np.linspace(0.9, 1.1, AROUND)).round().astype(np.int64))
+    near = torch.tensor((distances[:, None] * np.linspace(0.9, 1.1, AROUND)).round().astype(np.int64))
     left = [
         rope_angles(near.ravel(), d_head, base).double().cos().mean(1).view(near.shape).mean(1).numpy()
         for base in bases
