@@ -25,6 +25,7 @@
     drawn.get(picture)?.()
     drawn.set(picture, scene.draw(picture, JSON.parse(picture.previousElementSibling.textContent)) ?? (() => {}))
     picture.dataset.drawn = "yes"
+    reach(picture)
   }
 
   async function write(formula) {
@@ -32,6 +33,12 @@
     const { default: katex } = await import(addresses["katex.js"])
     const latex = formula.textContent, displayMode = formula.classList.contains("display")
     katex.render(latex, formula, { output: "mathml", displayMode, throwOnError: false })
+    reach(formula)
+  }
+
+  // What scrolls sideways can be scrolled by keys, too.
+  const reach = box => {
+    if (box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === "auto") box.tabIndex = 0
   }
 
   // Of a closed box nothing is near the window, so what it holds waits until it is opened.

@@ -32,7 +32,7 @@ from pages import facts
 from pages.ui import links, streamlit_internals
 from pages.ui.server import previews, seen
 from pages.ui.work import jobs
-from tests.pages.visits import opened, run
+from tests.pages.visits import opened, plain, press, run
 from tests.pages.waiting import wait_for_jobs
 from tfcore.charts import bundle, scenes
 from tfcore.views import programs
@@ -45,9 +45,13 @@ LIMIT = 25 * 10**6  # bytes of all files
 ROWS = 30  # of a table; its page in the app has all
 INDEX = "index"
 DRAWER, ANSWER = "How it is computed", "Answer"
+TRY = "try "  # how the names of the buttons of examples begin
+EXAMPLES = 4  # of a section, at most: the first ones
+PICTURES = 3  # of an example, at most
 LIVE = "Here this page trains or measures while you look. What follows is what it showed when this book was made."
 SERVER = "Texts, models and settings of your own need the app:"
-DIRECTIVE = re.compile(r":(?:material/\w+:|[a-z-]+\[((?:[^\]\\]|\\.)*)\])")  # of Streamlit: icons, and colours of words
+# Streamlit's own in Markdown: icons, and colours of words
+DIRECTIVE = re.compile(r":(?:material/\w+:|[a-z-]+\[((?:[^\[\]\\]|\\.|\[[^\]]*\])*)\])")
 FORMULA = re.compile(r"(?<!\\)(\$\$?)(?=\S)(.+?)(?<=[^\s\\])\1", re.DOTALL)
 CARTESIAN = "plotly-cartesian.min.js"
 MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
@@ -116,11 +120,13 @@ class _Reader:
 
     Args:
         views: those that it shows, by key.
+        heading: its level, below that of the page or of a section.
     """
 
-    def __init__(self, views: Mapping[str, View]) -> None:
-        self.views = views
+    def __init__(self, views: Mapping[str, View], heading: str = "h3") -> None:
+        self.views, self.heading = views, heading
         self.told: list[View] = []  # since the last drawer
+        self.figures: list[str] = []
 
     def block(self, block: Any) -> Iterator[str]:
         for part in block.children.values():
@@ -156,7 +162,7 @@ class _Reader:
     def element(self, part: Any) -> Iterator[str]:
         match part.type:
             case "header" | "subheader":
-                yield f"<h3>{words_inline(part.value)}</h3>"
+                yield f"<{self.heading}>{words_inline(part.value)}</{self.heading}>"
             case "markdown":
                 yield words(part.value)
             case "caption":
@@ -202,7 +208,8 @@ class _Reader:
         if view:
             self.told.append(view)
         said = "".join(f"<figcaption>{escape(one)}</figcaption>" for one in (caption, computed) if one)
-        yield f"<figure>{drawn}{said}</figure>"
+        self.figures.append(f"<figure>{drawn}{said}</figure>")
+        yield self.figures[-1]
 
     def drawer(self) -> Iterator[str]:
         """Formula, code, papers and program of the views since the last one."""
@@ -255,8 +262,20 @@ def script(view: View) -> str:
     return f"{parts.imports}\n\n{parts.call}\nprint(shown)"
 
 
-def shown(key: str, address: Mapping[str, str]) -> tuple[AppTest, dict[str, View]]:
-    """A page at an address once its work is done, and its views by their keys."""
+class Shown(NamedTuple):
+    """A page under AppTest, its views by their keys, and whether it began work that took a while."""
+
+    test: AppTest
+    views: dict[str, View]
+    worked: bool
+
+
+def shown(key: str, address: Mapping[str, str], example: str = "") -> Shown:
+    """A page at an address once its work is done.
+
+    Args:
+        example: the key of its button, which is pressed.
+    """
     views: dict[str, View] = {}
 
     def note(view: View) -> None:
@@ -265,10 +284,34 @@ def shown(key: str, address: Mapping[str, str]) -> tuple[AppTest, dict[str, View
 
     with patch.object(seen, "note", note), patch.object(jobs.JOBS, "start", wraps=jobs.JOBS.start) as began:
         test = opened(facts.pages()[key].file, **address)
+        if example:
+            test = press(test, example)
         if began.called:
             wait_for_jobs()
             test = run(test)
-    return test, views
+    return Shown(test, views, began.called)
+
+
+def examples(key: str, address: Mapping[str, str], first: Shown, figures: list[str]) -> Iterator[str]:
+    """The examples of a section, each closed until it is asked for: the pictures that it changes. Where the section
+    trains or measures, its examples would, too, and are left to the app.
+
+    Args:
+        figures: that stand there already.
+    """
+    if first.worked or facts.pages()[key].facts.live:
+        return
+    known = set(figures)
+    buttons = [one for one in first.test.button if plain(one.key).startswith(TRY)]
+    for button in buttons[:EXAMPLES]:
+        example = shown(key, address, plain(button.key))
+        reader = _Reader(example.views)
+        list(reader.block(example.test.main))
+        changed = [one for one in reader.figures if one not in known][:PICTURES]
+        known |= set(changed)
+        if changed and not example.worked:
+            name = words_inline(button.proto.label)
+            yield f"<details><summary>Example: {name}</summary>{''.join(changed)}</details>"
 
 
 def page(key: str) -> Written:
@@ -280,13 +323,14 @@ def page(key: str) -> Written:
     parts.append(f'<p class="small">{SERVER} <a href="{escape(in_app(key, {}))}">open this page there</a>.</p>')
     for section, name in (of.sections.names or {"": ""}).items():
         address = {of.sections.key: section} if section else {}
-        test, views = shown(key, address)
+        first = shown(key, address)
         if name:
             link = f'<a class="small" href="{escape(in_app(key, address))}">in the app</a>'
             parts.append(f'<h2 id="{escape(section)}">{escape(name[:1].upper() + name[1:])} {link}</h2>')
-        reader = _Reader(views)
-        parts += reader.block(_after_claim(test.main))
+        reader = _Reader(first.views, "h3" if section else "h2")
+        parts += reader.block(_after_claim(first.test.main))
         parts += reader.drawer()
+        parts += examples(key, address, first, reader.figures)
     return Written(file_of(key), of.title, "\n".join(parts))
 
 
