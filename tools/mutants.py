@@ -31,6 +31,7 @@ from cosmic_ray.plugins import get_operator
 from pages.facts import CHAPTERS
 from pages.facts import pages as every_page
 from tests.pages.experiments_to_visit import VISITS
+from tests.project.test_constants import MODULES
 
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = ("pages", "tfcore", "tests", "assets", "benchmarks", "tools", ".streamlit")
@@ -232,7 +233,7 @@ def tests_of(path: str) -> list[str]:
         for look in ("as it opens", "examples")
     ]
     sections += [QUESTIONS for page in pages if page.name == "check"]
-    constants = [f"{CONSTANTS}[{module}]"] if path.count("/") > 1 and not path.endswith("__.py") else []
+    constants = [f"{CONSTANTS}[{module}]"] if module in MODULES else []
     # the slowest last
     return [*constants, *chosen, *(f"{EXPERIMENTS}[{name}]" for name in names), *sections]
 

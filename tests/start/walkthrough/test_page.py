@@ -17,6 +17,8 @@ from tests.pages import visits
 from tests.pages.figures import array, figures, scenes
 from tests.pages.visits import run
 from tfcore import available, shipped
+from tfcore.attention import WholeNorm
+from tfcore.norms import rms_norm
 from tfcore.part_configs import ExpertsConfig
 from tfcore.views import sources
 from tfcore.views.start.walkthrough.code import functions
@@ -281,6 +283,13 @@ def test_every_stage_of_every_kind_of_model_names_code_of_ours(kind):
     for stage in walk_stages(model.config, 1):
         for function in functions(walked, stage.name, cache.model("stories")[1]):
             assert inspect.getsource(inspect.unwrap(function))
+
+
+@pytest.mark.parametrize(("norm", "runs"), [("width", True), ("head", False)])
+def test_the_code_of_qk_norm_is_that_of_its_kind(norm, runs):
+    walked = walk(small.model(qk_norm=norm), [1, 2, 3], 1)
+    shown = functions(walked, "qk-norm", cache.model("stories")[1])
+    assert (WholeNorm in shown, rms_norm in shown) == (runs, True)
 
 
 @pytest.mark.parametrize(("kind", "stage"), [("2017", "positions"), ("experts", "router"), ("encoder", "top-5")])
