@@ -19,15 +19,31 @@ def read_json(path: Path, largest: int = MAX_JSON_BYTES) -> dict[str, Any]:
     Raises:
         CheckpointError: missing, too large, or something else.
     """
-    said = read_text(path, largest)
-    check_values(path, said)
-    try:
-        values = json.loads(said)
-    except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path} cannot be read as JSON: {error}") from error
+    values = _read_values(path, largest)
     if not isinstance(values, dict):
         raise CheckpointError(f"{path} must hold a JSON object")
     return values
+
+
+def read_json_list(path: Path, largest: int = MAX_JSON_BYTES) -> list[dict[str, Any]]:
+    """The JSON list of objects in a file.
+
+    Raises:
+        CheckpointError: missing, too large, or something else.
+    """
+    values = _read_values(path, largest)
+    if not isinstance(values, list) or not all(isinstance(one, dict) for one in values):
+        raise CheckpointError(f"{path} must hold a JSON list of objects")
+    return values
+
+
+def _read_values(path: Path, largest: int) -> Any:
+    said = read_text(path, largest)
+    check_values(path, said)
+    try:
+        return json.loads(said)
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"{path} cannot be read as JSON: {error}") from error
 
 
 def read_text(path: Path, largest: int) -> str:

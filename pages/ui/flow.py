@@ -21,7 +21,6 @@ from tfcore.measures.token_text import visible
 from tfcore.views.highlights import Chip, Kind
 from tfcore.views.inside import flow as views
 from tfcore.views.inside.flow import TOKENS
-from tfcore.views.inside.flow.measure.columns import Column
 from tfcore.views.inside.flow.measure.heads import HeadEffects, measure_heads, unmeasured
 from tfcore.views.inside.flow.measure.passages import AttentionLayer, Passage, attention_layers
 from tfcore.views.inside.flow.measure.routes import Flow, LayerGuesses, draw_token, read_factors, written_factors
@@ -158,7 +157,8 @@ def show(
             case "whole", _:
                 _trace_state()
             case "open", int(place) if place in range(len(view.result.columns)):
-                _fold(view.result.columns[place], view.result.opened, drawn.flow)
+                if wide := view.result.opened_after(place):
+                    controls.set_values(open=" ".join(map(str, wide)))
             case "zoom", str(said):
                 controls.set_values(zoom=_zoom(said, drawn)[0])
             case "token", int(place) if on_token is not None and place in range(len(drawn.passage.tokens)):
@@ -330,13 +330,6 @@ def restore(drawn: DrawnFlow) -> None:
 def _write(drawn: DrawnFlow, sampling: Sampling) -> None:
     token = draw_token(drawn.guesses, sampling, seed=SEED + drawn.passage.total)
     controls.set_values(text=drawn.pasted + cache.model(drawn.model)[1].decode([token]))
-
-
-def _fold(column: Column, opened: Sequence[int], flow: Flow) -> None:
-    """A click on the number of a column: an open layer is folded, of folded ones the one that carried most opens."""
-    strongest = column.first + int(flow.carried[column.first : column.last + 1].sum(1).argmax())
-    if now := sorted(set(opened) ^ {strongest}):
-        controls.set_values(open=" ".join(map(str, now)))
 
 
 def _explain(drawn: DrawnFlow, token: int, on_rank: Callable[[int], None]) -> None:

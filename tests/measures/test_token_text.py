@@ -19,6 +19,7 @@ from tfcore.measures.token_text import (
     ISOLATE,
     CharacterPart,
     TickLabel,
+    character_code,
     character_parts,
     characters_of,
     in_words,
@@ -252,6 +253,7 @@ def test_the_characters_of_tokens_are_those_of_the_text_each_with_the_token_it_b
     assert [token for _, token in found] == before
     cut = characters_of(pieces_of(ByteTokenizer(), ByteTokenizer().encode("ذ!")[1:]))  # its second byte alone
     assert cut == [("\udcb0", 0), ("!", 1)]
+    assert [character_code(character) for character, _ in cut] == ["byte B0", "33"]
 
 
 @pytest.mark.parametrize("text", [ARABIC, EMOJI, CHINESE, "The word שלום means peace (1)"])

@@ -1,11 +1,9 @@
 """How a folder of sentence-transformers makes one vector of a text's last states: modules.json names the steps, and
 1_Pooling/config.json says over which tokens the vector is taken (arXiv:1908.10084, section 3)."""
 
-import json
 from pathlib import Path
-from typing import Any
 
-from tfcore.files import MAX_JSON_BYTES, CheckpointError, check_values, read_json, read_text
+from tfcore.files import read_json, read_json_list
 from tfcore.part_configs import SentencePooling
 
 MODULES, POOLING = "modules.json", "1_Pooling/config.json"
@@ -38,12 +36,4 @@ def _ends_plainly(path: Path) -> bool:
     """Whether nothing but a change of length follows the pooling."""
     if not path.is_file():
         return True
-    text = read_text(path, MAX_JSON_BYTES)
-    check_values(path, text)
-    try:
-        steps: Any = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path} cannot be read as JSON: {error}") from error
-    if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
-        raise CheckpointError(f"{path} must hold a JSON list of objects")
-    return all(str(step.get("type", "")).rpartition(".")[2] in PLAIN for step in steps)
+    return all(str(step.get("type", "")).rpartition(".")[2] in PLAIN for step in read_json_list(path))

@@ -51,8 +51,7 @@ def _parts(name: str) -> list[str] | None:
     where it is named otherwise."""
     if not _BYTES.fullmatch(name):
         return None
-    data = bytes(int(one[3:5], 16) for one in _BYTE.findall(name))
-    pieces = _PART.split(data.decode("utf-8", "surrogateescape"))
+    pieces = _PART.split(bytes_of(name).decode("utf-8", "surrogateescape"))
     return pieces if len(pieces) > 1 else None
 
 
@@ -173,7 +172,9 @@ def bytes_of(token: str) -> bytes:
     """The bytes of the text of a token, which may be named by them."""
     if isinstance(token, CharacterPart):
         return token.data
-    return bytes.fromhex(re.sub("[<>]|0x", "", token)) if _BYTES.fullmatch(token) else token.encode("utf-8")
+    if _BYTES.fullmatch(token):
+        return bytes(int(one[3:5], 16) for one in _BYTE.findall(token))
+    return token.encode("utf-8")
 
 
 def may_have_parts(names: Sequence[str]) -> bool:
@@ -187,6 +188,12 @@ def in_words(token: str | bytes) -> str:
         return visible(token)
     runs = [(_SPACES[character], len(list(run))) for character, run in groupby(token)]
     return ", ".join(name if count == 1 else f"{count} {name}s" for name, count in runs)
+
+
+def character_code(character: str) -> str:
+    """The number of a character in Unicode, or the byte in its place that is no UTF-8: "1584", "byte B0"."""
+    code = ord(character)
+    return f"byte {code - 0xDC00:02X}" if 0xDC80 <= code <= 0xDCFF else str(code)
 
 
 def visible_character(character: str) -> str:

@@ -258,7 +258,8 @@ class RiverWidget(ViewWidget):
             case "whole", _:
                 self.toward = []
             case "open", int(place) if place in columns:
-                self.layers = self._folded(place)
+                river = self.view.result
+                self.layers = river.opened_after(place) or river.opened
             case "zoom", str(said):
                 numbers = [one for one in said[:LONGEST].split(".") if one]
                 self.zoom = [int(one) for one in numbers if one.isdecimal()]
@@ -266,14 +267,6 @@ class RiverWidget(ViewWidget):
                 self.token = place
             case "ribbon", {"layer": int(), "head": int(), "query": int(), "key": int()}:
                 self.ribbon = value
-
-    def _folded(self, place: int) -> list[int]:
-        """The wide layers after a click on the name of a column: an open one is folded, of folded ones the one that
-        carried most opens; all stay where none would."""
-        shown = self.view.result
-        column = shown.columns[place]
-        strongest = column.first + int(shown.flow.carried[column.first : column.last + 1].sum(1).argmax())
-        return sorted({*shown.opened} ^ {strongest}) or list(shown.opened)
 
     @traitlets.observe("heads")
     def _on_heads(self, change: Any) -> None:

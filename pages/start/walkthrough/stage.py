@@ -8,7 +8,7 @@ from pages.ui import controls, fragments, head_links, keys, page, text
 from pages.ui.components.scene import Told
 from pages.ui.frame import Panel, show
 from pages.ui.streamlit_internals import WRAPPER
-from tfcore.measures.token_text import characters_of
+from tfcore.measures.token_text import character_code, characters_of
 from tfcore.views.finding import Finding
 from tfcore.views.start import walkthrough as views
 from tfcore.views.start.walkthrough.draw import stage_height
@@ -28,7 +28,6 @@ STACKED = f"""<style>@media (max-width: 640px) {{
 }}</style>"""
 CLICK = "Click a score or a weight, or press Enter, to see why the head looks there."
 OF_TEXT = ("characters", "tokens", "ids")
-BYTES = {chr(0xDC00 + byte) for byte in range(128, 256)}  # as Python's surrogateescape has those that are no characters
 
 
 class Here(NamedTuple):
@@ -84,7 +83,7 @@ def text_stage(p: Panel, here: Here) -> None:
     hues = [i % 3 for i in range(len(tokens))]
     letters = characters_of(tokens)
     characters = [letter for letter, _ in letters]
-    codes = [f"byte {ord(one) - 0xDC00:02X}" if one in BYTES else str(ord(one)) for one in characters]
+    codes = list(map(character_code, characters))
     row: dict[str, dict[str, Any]] = {
         "characters": {"tokens": characters, "notes": codes, "label": "characters"},
         "letters": {"tokens": characters, "hues": [hues[token] for _, token in letters], "label": "characters"},

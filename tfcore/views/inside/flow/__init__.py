@@ -164,6 +164,17 @@ class River:
         """The layers that are drawn wide."""
         return [one.first for one in self.columns if one.open]
 
+    def opened_after(self, place: int) -> list[int]:
+        """The layers that are drawn wide after a click on the number of a column: an open layer is folded, of folded
+        ones the one that carried most opens.
+
+        Args:
+            place: of the column.
+        """
+        column = self.columns[place]
+        strongest = column.first + int(self.flow.carried[column.first : column.last + 1].sum(1).argmax())
+        return sorted({*self.opened} ^ {strongest})
+
 
 def can_trace(reading: Reading) -> bool:
     """Whether the logit of a next token can be traced through the model."""

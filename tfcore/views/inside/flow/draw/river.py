@@ -128,7 +128,7 @@ def river_scene(
 
 
 def _enlarged(zoom: Sequence[int], weights: Sequence[tuple[int, int, float]] | None, cell: Cell | None) -> object:
-    layer, head, *pair = (*zoom, None)[: len(zoom) if zoom[1:] else 2]
+    layer, head, *pair = zoom if zoom[1:] else (*zoom, None)
     found = {"layer": layer, "head": head, "weights": weights, "pair": pair or None}
     if cell is None:
         return found
