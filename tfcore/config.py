@@ -235,8 +235,9 @@ class ModelConfig:
 
     @property
     def read_at(self) -> int:
-        """Place of the token at which the answer to a text is read: the last, or the first where its head says so."""
-        return 0 if self.classes is not None and self.classes.place == "first" else -1
+        """Place at which the answer to a text is read: the last, or the first where its head says so (or reads the mean
+        of all, of which each place has the same scores)."""
+        return 0 if self.classes is not None and self.classes.place in ("first", "mean") else -1
 
     @property
     def has_logit_bias(self) -> bool:
@@ -516,8 +517,11 @@ def _check_together(c: ModelConfig) -> None:
         raise ValueError(f"classes goes with head='classes', which needs it, and not with {c.head!r}")
     if c.classes is not None and c.architecture == "encoder-decoder":
         raise ValueError("head='classes' goes with a model of one stack, not with architecture='encoder-decoder'")
-    if c.classes is not None and c.classes.place == "first" and c.architecture == "decoder":
-        raise ValueError("a decoder's first token has seen no other: its classes are read at the 'last' or at 'each'")
+    if c.classes is not None and c.classes.place in ("first", "mean") and c.architecture == "decoder":
+        raise ValueError(
+            f"a decoder's first tokens have not seen the others: its classes are read at 'last' or at 'each', "
+            f"not {c.classes.place!r}"
+        )
     if c.mlm_activation in GATED:
         raise ValueError(f"mlm_activation={c.mlm_activation!r} has a gate, the dense layer none; take 'gelu' or 'silu'")
     if c.architecture == "encoder-decoder" and c.start_id >= c.vocab_size:

@@ -32,7 +32,8 @@ class Output:
     Args:
         hidden: (batch, seq, d_model), the last hidden states (of the decoder, where there is one).
         logits: (batch, seq, vocab), the score of every token id as the next token at every position that was asked for
-            (as the token at that place, in an encoder); of a head that tells classes apart (batch, seq, class).
+            (as the token at that place, in an encoder); of a head that tells classes apart (batch, seq, class), at each
+            place the same where it reads the mean of all states.
         activations: name -> tensor for the names asked for; shapes in tfcore.inspection.capture.SHAPES.
         pooled: (batch, d_model), what BERT's pooler makes of the first token; None without a pooler.
         losses: name -> auxiliary loss of mixture-of-experts layers, summed over the layers.
@@ -137,7 +138,9 @@ class Transformer(nn.Module):
         if cache is not None:
             cache.advance(ids.shape[1] if decoder_ids is None else decoder_ids.shape[1])
         pooled = torch.tanh(self.pooler(x[:, 0])) if self.config.pooler else None
-        read = x if logits_to_keep is None else x[:, max(0, x.shape[1] - logits_to_keep) :]
+        means = self.config.classes is not None and self.config.classes.place == "mean"
+        read = mean_state(x, padding_mask)[:, None].expand_as(x) if means else x
+        read = read if logits_to_keep is None else read[:, max(0, x.shape[1] - logits_to_keep) :]
         return Output(x, self.to_logits(read), recorder.record, pooled, recorder.losses)
 
     def activations(
@@ -273,6 +276,13 @@ class Transformer(nn.Module):
             x = x + recorder("segment_embed", self.segment_embed(segment_ids))
         return x
 
+    def answer_state(self, hidden: Float[Tensor, "batch seq d_model"]) -> Float[Tensor, "batch d_model"]:
+        """The state from which the answer to a text is read, of its last hidden states: see ModelConfig.read_at."""
+        classes = self.config.classes
+        if classes is not None and classes.place == "mean":
+            return mean_state(hidden)
+        return hidden[:, self.config.read_at]
+
     def to_logits(
         self, x: Float[Tensor, "*batch d_model"], capped: bool = True
     ) -> Float[Tensor, "*batch vocab"] | None:
@@ -294,6 +304,16 @@ class Transformer(nn.Module):
         return softcapped(logits, config.logit_softcap) if capped else logits
 
 
+def mean_state(
+    x: Float[Tensor, "batch seq d_model"], padding_mask: Bool[Tensor, "batch seq"] | None = None
+) -> Float[Tensor, "batch d_model"]:
+    """The mean of the states of a text's tokens; `padding_mask` is True at those that are no padding."""
+    if padding_mask is None:
+        return x.mean(1)
+    counts = padding_mask[..., None].to(x)
+    return (x * counts).sum(1) / counts.sum(1)
+
+
 class MaskedHead(nn.Module):
     """BERT's layers before the logits: a dense layer, its activation, a norm; and a bias for each token id.
 
@@ -312,7 +332,7 @@ class MaskedHead(nn.Module):
 
 
 class ClassHead(nn.Module):
-    """The scores of classes, read from one state: score(act(dense x)), or score(x) where there is no dense layer.
+    """The scores of classes, read from a state: score(act(dense x)), or score(x) where there is no dense layer.
 
     Source: arXiv:1810.04805, section 4.1, and the published code of the families.
     """

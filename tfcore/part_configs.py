@@ -20,7 +20,7 @@ SoftmaxPlace = Literal["before", "after"]
 RouterScores = Literal["softmax", "sigmoid"]
 SentencePooling = Literal["mean", "first", "last", "unread"]
 Scaling = Literal["linear", "llama3", "yarn", "longrope"]
-ClassPlace = Literal["first", "last", "each"]
+ClassPlace = Literal["first", "last", "each", "mean"]
 ClassMeaning = Literal["one", "several", "number", "span"]
 ClassActivation = Literal["tanh", "relu", "gelu", "gelu_tanh", "silu"]
 
@@ -466,8 +466,8 @@ class LayerConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassesConfig:
-    """A head that tells classes apart: a linear layer that reads the last state of one token, as it is or through a
-    dense layer of the model's width (arXiv:1810.04805, section 4.1).
+    """A head that tells classes apart: a linear layer that reads the last state of one token, or the mean of all, as it
+    is or through a dense layer of the model's width (arXiv:1810.04805, section 4.1).
 
     Args:
         labels: the names of the classes.
@@ -475,7 +475,7 @@ class ClassesConfig:
             may be, each judged by itself (sigmoid); each is a "number" (regression); or the two of a token say whether
             an answer starts and ends there, a "span" (softmax over tokens).
         place: whose state is read: that of a text's "first" token, as in BERT; of its "last", which in a decoder alone
-            has seen all of it; or "each" token's, which then has a class of its own.
+            has seen all of it; "each" token's, which then has a class of its own; or the "mean" of all.
         dense: the activation of the dense layer; None means that there is none.
         dense_bias: whether the dense layer has a bias.
         normed: whether LayerNorm, or what the model has in its place, follows on the dense layer.

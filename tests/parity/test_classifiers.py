@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import torch
 import transformers as hf
 
 from tests.nightly import often_named
@@ -69,7 +70,16 @@ CASES = {
         MODERN | THREE | {"classifier_pooling": "cls", "classifier_bias": True, "norm_bias": True},
         "first",
     ),
-    "modernbert, tokens": (hf.ModernBertForTokenClassification, MODERN | {"classifier_activation": "silu"}, "each"),
+    "modernbert, means": (
+        hf.ModernBertForSequenceClassification,
+        MODERN | THREE | {"classifier_pooling": "mean"},
+        "mean",
+    ),
+    "modernbert, tokens": (
+        hf.ModernBertForTokenClassification,
+        MODERN | {"classifier_activation": "silu", "classifier_pooling": "mean"},
+        "each",
+    ),
     "gpt2, texts": (hf.GPT2ForSequenceClassification, GPT2 | THREE, "last"),
     "gpt2, tokens": (hf.GPT2ForTokenClassification, GPT2, "each"),
     "pythia, texts": (hf.GPTNeoXForSequenceClassification, NEOX, "last"),
@@ -112,7 +122,7 @@ def test_classes_are_scored_alike(tmp_path, case):
     tokens = ids(1, 13)
     scores = ours(tokens).logits
     expected = theirs(tokens).logits
-    found = {"first": scores[:, 0], "last": scores[:, -1], "each": scores}[place]
+    found = {"first": scores[:, 0], "last": scores[:, -1], "each": scores, "mean": scores[:, 5]}[place]
     assert found.shape == expected.shape
     assert difference(found, expected) < TOLERANCE
     assert all(one.is_equal for one in compared(tmp_path))
@@ -181,7 +191,11 @@ def test_what_are_no_classes_is_refused(tmp_path, kind, settings, sentence):
         load(tmp_path)
 
 
-def test_a_mean_of_states_is_refused(tmp_path):
-    written(hf.ModernBertForSequenceClassification, MODERN | {"classifier_pooling": "mean"}, tmp_path)
-    with pytest.raises(CheckpointError, match="classifier_pooling='mean' is not supported; supported: 'cls'"):
-        load(tmp_path)
+def test_a_mean_of_states_is_that_of_all_tokens_but_padding(tmp_path):
+    theirs = written(hf.ModernBertForSequenceClassification, MODERN | {"classifier_pooling": "mean"}, tmp_path)
+    ours, _ = load(tmp_path, device="cpu")
+    tokens, real = ids(2, 11), torch.ones(2, 11, dtype=torch.bool)
+    real[1, 7:] = False
+    scores = ours(tokens, padding_mask=real).logits
+    assert difference(scores[:, 0], theirs(tokens, attention_mask=real.long()).logits) < TOLERANCE
+    assert scores[1].unique(dim=0).shape == (1, 2)

@@ -91,7 +91,7 @@ def _theirs(place: Path) -> Any:
 
 
 def _of_classes(model: Transformer, scores: Tensor) -> Tensor:
-    """The scores of a text alone, where a head tells classes apart and reads one token for it."""
+    """The scores of a text alone, where a head tells classes of it apart."""
     if model.config.classes is None or model.config.classes.place == "each":
         return scores
     return scores[:, model.config.read_at]

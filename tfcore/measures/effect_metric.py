@@ -52,7 +52,7 @@ def measured(
 
     Only the logits that are needed are computed: of the last position, and for a difference of two tokens alone.
     """
-    last = hidden[:, model.config.read_at]
+    last = model.answer_state(hidden)
     if quantity.kind == "difference" and model.config.classes is not None:
         scores = logits_of(model, last)
         return scores[:, quantity.token] - scores[:, quantity.against]

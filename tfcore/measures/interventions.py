@@ -48,8 +48,9 @@ class Effect:
 
 
 @torch.no_grad()
-def effect(model: Transformer, ids: Sequence[int], edits: Sequence[Edit], position: int) -> Effect:
-    """The prediction after `position`, and the losses of a text, without and with edits."""
+def effect(model: Transformer, ids: Sequence[int], edits: Sequence[Edit], position: int | None = None) -> Effect:
+    """The prediction after `position` (None: the answer to the text), and the losses of a text, without and with
+    edits."""
     run = plain_run(model, ids)
     return effect_between(model, run_edited(model, run, ()), run_edited(model, run, edits), position)
 
@@ -85,9 +86,11 @@ def run_edited(model: Transformer, run: PlainRun, edits: Sequence[Edit]) -> Edit
 
 
 @torch.no_grad()
-def effect_between(model: Transformer, before: EditedRun, after: EditedRun, position: int) -> Effect:
-    """The prediction after `position`, and the losses of a text, in two runs that are there already."""
-    states = torch.stack([before.hidden[position], after.hidden[position]])
+def effect_between(model: Transformer, before: EditedRun, after: EditedRun, position: int | None = None) -> Effect:
+    """The prediction after `position` (None: the answer to the text), and the losses of a text, in two runs that are
+    there already."""
+    both = torch.stack([before.hidden, after.hidden])
+    states = model.answer_state(both) if position is None else both[:, position]
     logits = cast("Tensor", model.to_logits(states)).float()
     first, second = logits.softmax(1).cpu().numpy()
     return Effect(first, second, before.losses, after.losses)

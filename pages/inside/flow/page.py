@@ -102,7 +102,7 @@ def why_not(config: ModelConfig, tokenizer: Any) -> str | None:
     """Why a model cannot be shown, or None: a decoder has to say what comes next, or what class a text has."""
     if config.architecture == "decoder" and config.classes is None:
         return models.silent(config, tokenizer)
-    return models.other_scores(config)
+    return models.other_scores(config) or models.reads_mean(config)
 
 
 def choose_token(passage: Passage, architecture: Architecture) -> int | None:

@@ -144,6 +144,8 @@ def where_to(name: str, config: ModelConfig) -> None:
                 fits, kinds = config.classes.place != "each", ()
             if file in (FLOW, INTERVENTIONS) and models.other_scores(config) is not None:
                 fits = False
+            if file == FLOW and models.reads_mean(config) is not None:
+                fits = False
             if fits and (not kinds or config.architecture in kinds):
                 links.to(file, {**more, "model": name}, label, ":material/arrow_outward:")
     st.caption(

@@ -117,6 +117,13 @@ def other_scores(config: ModelConfig) -> str | None:
     return f"{OTHER_SCORES[config.classes.meaning]}, and what is shown here is one answer out of several."
 
 
+def reads_mean(config: ModelConfig) -> str | None:
+    """Why the classes of a model are not read at one token, or None."""
+    if config.classes is None or config.classes.place != "mean":
+        return None
+    return "its classes are read from the mean of all tokens' states, and what is shown here ends at one token."
+
+
 def reads(*texts: str) -> WhyNot:
     """Why a model cannot say what comes after these texts, or None: for `choose`."""
 

@@ -8,11 +8,14 @@ from tests import small
 from tfcore.inspection.capture import known_names
 from tfcore.loading.checkpoints import load
 from tfcore.measures.effect_metric import Quantity
+from tfcore.part_configs import ClassesConfig
+from tfcore.tokenizers.tokenizer import NamedTokenizer
 from tfcore.views.inside.flow.measure.heads import direct_by_head, measure_heads
 from tfcore.views.inside.flow.measure.passages import START, Passage, attention_layers, of_ids, read_passage
 from tfcore.views.inside.flow.measure.routes import layer_guesses, trace
 
 DOG = "The dog was very ___ because he had lost ___ bone."
+SMALL = NamedTokenizer(tuple("abcdef"))
 TIRED = "The animal didn't cross the street because it was too tired."
 
 
@@ -28,6 +31,12 @@ def test_layers_have_activations_of_their_own_blocks(architecture):
         start = "" if layer.prefix.startswith(("encoder.", "decoder.")) else f"{architecture}."
         assert layer.of(model) is blocks[f"{start}{layer.prefix}"[:-1]]
         assert layer.is_last == (layer.is_cross or layer.name.split()[0] != "decoder")
+
+
+def test_a_flow_ends_at_one_token():
+    classes = ClassesConfig(labels=("no", "yes"), place="mean")
+    with pytest.raises(ValueError, match="place='mean': the classes are read from all tokens' states together"):
+        read_passage(small.model(architecture="encoder", head="classes", classes=classes), SMALL, "a b", 32)
 
 
 def test_what_a_layer_changes_and_reads():

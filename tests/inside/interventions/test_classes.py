@@ -34,8 +34,13 @@ KINDS = {
         "classes": ClassesConfig(labels=LABELS, place="first", dense="tanh"),
     },
     "decoder": {"head": "classes", "classes": ClassesConfig(labels=LABELS, place="last", bias=False)},
+    "means": {
+        "architecture": "encoder",
+        "head": "classes",
+        "classes": ClassesConfig(labels=LABELS, place="mean", dense="gelu", normed=True),
+    },
 }
-AT = {"encoder": 0, "decoder": -1}
+AT = {"encoder": 0, "decoder": -1, "means": 4}  # of a mean, any
 each_kind = pytest.mark.parametrize("kind", KINDS)
 WORDS = NamedTokenizer(tuple(f"w{i}" for i in range(61)))
 READ = " ".join(f"w{one}" for one in TEXT)
@@ -115,7 +120,7 @@ def test_views_name_the_classes(kind):
     assert change.sentence.startswith("The class of the text, head 0.0 zero-ablated: ")
     assert change.loss_before is None
     assert set(shown.table()["class"]) == set(LABELS)
-    after = effect(model, TEXT, [Edit.zero("blocks.0.attn.z", heads=[0])], model.config.read_at).after
+    after = effect(model, TEXT, [Edit.zero("blocks.0.attn.z", heads=[0])]).after
     assert change.after == pytest.approx(float(after[best]), abs=1e-5)
     other = " ".join(f"w{one}" for one in OTHER)
     said = views.patched(reading, other, "residual", 0, 3).findings[0].sentence

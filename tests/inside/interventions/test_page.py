@@ -8,6 +8,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 import torch
+import transformers as hf
 
 from pages.inside.interventions import patch as patching
 from pages.inside.interventions import switch as switching
@@ -17,7 +18,7 @@ from pages.inside.reading import BOY
 from pages.ui import cache, controls
 from pages.ui.work import filling, jobs, live, progress
 from tests import own_folders
-from tests.nightly import often
+from tests.nightly import nightly, often
 from tests.pages import visits
 from tests.pages.figures import array, figures
 from tests.pages.own_models import brought
@@ -318,3 +319,16 @@ def test_patching_begins_with_both_predictions_where_there_are_more_than_two_cla
     brought(f"./{name}")
     test = opened(model=f"./{name}", text="The dog sat.", **PATCH)
     assert test.segmented_control(key="by").value == begins
+
+
+@nightly
+def test_classes_read_from_a_mean_are_measured_here_and_are_no_flow(allowed):
+    kind, (_, settings, tokenizer) = hf.ModernBertForSequenceClassification, own_folders.FAMILIES["modernbert"]
+    written(kind, settings | {"classifier_pooling": "mean"}, allowed / "means")
+    tokenizer().save(str(allowed / "means" / "tokenizer.json"))
+    brought("./means")
+    for section in ({}, PATCH, {"show": "inputs"}):
+        test = opened(model="./means", text="The dog sat.", **section)
+        assert "Shown instead" not in visits.said(test, "info", "caption"), section
+    test = visits.opened("inside/flow/page.py", model="./means", text="The dog sat.")
+    assert "its classes are read from the mean of all tokens' states" in visits.said(test, "info")

@@ -31,13 +31,13 @@ class ClassHeadNames:
     """How a family's head reads a state, and what its tensors are called.
 
     Args:
-        place: see ClassesConfig.
+        place: see ClassesConfig; or a function of the settings.
         score, dense, norm: their names of the linear layer, and of the dense layer and the norm before it.
         activation: of the dense layer: its name, or a function of the settings.
         bias: of the linear layer, and dense_bias of the dense one: the name of a setting, or what it is in any case.
     """
 
-    place: ClassPlace
+    place: ClassPlace | Callable[[ConfigValues], ClassPlace]
     score: str
     dense: str | None = None
     norm: str | None = None
@@ -55,7 +55,7 @@ class ClassHeadNames:
         return ClassesConfig(
             labels=SPAN if meaning == "span" else labels,
             meaning=meaning,
-            place=self.place,
+            place=self.place(s) if callable(self.place) else self.place,
             dense=act,
             dense_bias=s.flag(self.dense_bias) if isinstance(self.dense_bias, str) else self.dense_bias,
             normed=self.norm is not None,
@@ -122,8 +122,12 @@ def with_classes(model_type: str, family: Family) -> Family:
     )
 
 
+def _modern_place(s: ConfigValues) -> ClassPlace:
+    s.only("classifier_pooling", "cls", "mean")
+    return "mean" if s.get("classifier_pooling") == "mean" else "first"
+
+
 def _modern(s: ConfigValues) -> ClassActivation:
-    s.only("classifier_pooling", "cls")
     return cast("ClassActivation", s.activation("classifier_activation"))
 
 
@@ -141,7 +145,7 @@ _ROBERTA = ClassHeadNames("first", "classifier.out_proj", dense="classifier.dens
 _ELECTRA = ClassHeadNames("first", "classifier.out_proj", dense="classifier.dense", activation="gelu")
 _ALBERT = ClassHeadNames("first", "classifier", dense="pooler", activation="tanh")
 _DEBERTA = ClassHeadNames("first", "classifier", dense="pooler.dense", activation=_deberta)
-_MODERN = ClassHeadNames("first", "classifier", "head.dense", "head.norm", _modern, dense_bias="classifier_bias")
+_MODERN = ClassHeadNames(_modern_place, "classifier", "head.dense", "head.norm", _modern, dense_bias="classifier_bias")
 Heads = dict[str, ClassHeadNames]
 _TRUNKS = {
     "llama": "Llama",

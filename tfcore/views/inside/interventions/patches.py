@@ -54,7 +54,7 @@ def _edit(reading: Reading, source: str, answers: Answers, name: str, position: 
 def _effect(reading: Reading, source: str, answers: Answers, name: str, position: int) -> Effect:
     """The effect of one patch on the prediction at the end."""
     model, ids = opened(reading.model)[0], compared(reading, source, answers).target
-    return effect(model, ids, [_edit(reading, source, answers, name, position)], model.config.read_at)
+    return effect(model, ids, [_edit(reading, source, answers, name, position)])
 
 
 def _continued(reading: Reading, source: str, answers: Answers, name: str, position: int) -> list[int]:

@@ -222,7 +222,7 @@ def edited(reading: Reading, changes: Changes, token: int | None = None, against
     """
     model, tokenizer = opened(reading.model)
     ids = _ids(reading)
-    effect = effect_between(model, run_of(reading, None), run_of(reading, changes), model.config.read_at)
+    effect = effect_between(model, run_of(reading, None), run_of(reading, changes))
     return effects.next_token(
         effect,
         answers_of(model, tokenizer),

@@ -191,7 +191,7 @@ def _scored(
     if classes.meaning == "span":
         before, after = ends(tokenizer)
         return _span(tokenizer, text, ids, scores[len(before) : len(ids) - len(after)], len(before))
-    place = 0 if classes.place == "first" else len(ids) - 1
+    place = len(ids) - 1 if classes.place == "last" else 0
     if classes.meaning == "number":
         values = scores[place].tolist()
         named = zip(classes.labels, values, strict=True)

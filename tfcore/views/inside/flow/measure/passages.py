@@ -128,8 +128,13 @@ def read_passage(model: Transformer, tokenizer: Tokenizer, text: str, limit: int
     Args:
         limit: tokens in all.
         choice: of those that can be explained; None, or one that is not there, means the usual one.
+
+    Raises:
+        ValueError: a model whose classes are read from the mean of all tokens' states.
     """
     classes = model.config.classes
+    if classes is not None and classes.place == "mean":
+        raise ValueError("place='mean': the classes are read from all tokens' states together, and a flow ends at one")
     if classes is not None and classes.place != "each":
         read = last_tokens(model, tokenizer, text, limit)
         target = model.config.read_at % max(1, len(read.ids))
