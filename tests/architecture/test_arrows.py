@@ -18,6 +18,7 @@ CORE = (
     "linear",
     "norms",
     "feedforward",
+    "mixers",
     "attention",
     "experts",
     "routing",
