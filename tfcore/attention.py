@@ -101,6 +101,7 @@ class AttentionContext:
         places: of disentangled positions: the vectors of relative positions, and which of them belongs to a query and a
             key; or None.
         n_query, device: of the queries.
+        padding: True at real tokens, for layers that carry a state; None where all are.
     """
 
     mask: Bool[Tensor, "*batch #query key"] | None
@@ -110,6 +111,7 @@ class AttentionContext:
     n_query: int
     device: torch.device
     places: tuple[Float[Tensor, "bucket d_model"], Int[Tensor, "query key"]] | None = None
+    padding: Bool[Tensor, "batch seq"] | None = None
 
     @cached_property
     def explicit_mask(self) -> Bool[Tensor, "*batch query key"] | None:

@@ -14,6 +14,7 @@ from tfcore.feedforward import FeedForward
 from tfcore.inspection.capture import ActivationRecorder
 from tfcore.kv_cache import KVCache
 from tfcore.latent_attention import LatentAttention
+from tfcore.mixing_layers import ConvolutionMixer, StateMixer
 from tfcore.norms import NoNorm, Norm
 
 Stream = Float[Tensor, "batch seq d_model"]
@@ -55,7 +56,7 @@ class Block(nn.Module):
             return Norm(config) if config.norm.of_outputs else NoNorm()
 
         self.ln1: Norm = of_stream(config.norm.first or layer > 0)
-        self.attn: Attention = _attention_of(config)(config, layer)
+        self.attn: Attention = _mixer_of(config, layer)(config, layer)  # type: ignore[assignment]
         self.ln1_post = after()
         if cross:
             self.ln_cross: Norm = of_stream()
@@ -126,8 +127,10 @@ class Block(nn.Module):
         return x if self.norm_first else normalise(x, recorder, norm)
 
 
-def _attention_of(config: ModelConfig) -> type[Attention]:
-    """The kind of attention within a stack."""
+def _mixer_of(config: ModelConfig, layer: int) -> type[Attention | StateMixer | ConvolutionMixer]:
+    """What mixes the tokens in a layer: attention of some kind, or what stands in its place."""
+    if (kind := config.mixer_of(layer)) != "attention":
+        return ConvolutionMixer if kind == "conv" else StateMixer
     if config.positions.kind == "disentangled":
         return DisentangledAttention
     return Attention if config.attention.kv_latent is None else LatentAttention

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from tfcore.checks import check_choice, check_flag, check_number, check_part, check_whole
 from tfcore.part_configs import (
+    DECAYS,
     GATED,
     Activation,
     AttentionConfig,
@@ -13,6 +14,8 @@ from tfcore.part_configs import (
     ExpertsConfig,
     FeedForwardConfig,
     LayerConfig,
+    Mixer,
+    MixerConfig,
     NormConfig,
     PositionsConfig,
     RopeScaling,
@@ -43,8 +46,9 @@ PARTS: dict[str, type] = {
     "experts": ExpertsConfig,
     "writing": WritingConfig,
     "classes": ClassesConfig,
+    "mixer": MixerConfig,
 }
-OPTIONAL = {"experts", "classes"}  # parts that a model may be without
+OPTIONAL = {"experts", "classes", "mixer"}  # parts that a model may be without
 # Names of settings that stand in a part: those by which `changed` knows them, and of configs saved before there were
 # parts, which were flat.
 SHORT = {
@@ -102,6 +106,7 @@ class ModelConfig:
         max_seq_len: longest sequence in tokens.
         attention, positions, norm, feed_forward: of every layer.
         experts: a mixture of experts in place of the feed-forward layers; None means none.
+        mixer: what layers have in place of attention whose kind says so; None means that none has.
         layers: what single layers have otherwise, for each layer, in both stacks where there are two; empty where all
             are alike.
         parallel: attention and feed-forward read the same stream and are added at once (PaLM, arXiv:2204.02311,
@@ -146,6 +151,7 @@ class ModelConfig:
     norm: NormConfig = field(default_factory=NormConfig)
     feed_forward: FeedForwardConfig = field(default_factory=FeedForwardConfig)
     experts: ExpertsConfig | None = None
+    mixer: MixerConfig | None = None
     layers: tuple[LayerConfig, ...] = ()
     parallel: bool = False
     shared_norm: bool = True
@@ -182,6 +188,7 @@ class ModelConfig:
         if missing := [name for name in PARTS if name not in OPTIONAL and getattr(self, name) is None]:
             raise ValueError(f"{missing[0]}=None must be {PARTS[missing[0]].__name__}")
         _check_layers(self)
+        _check_mixers(self)
         _check_heads(self)
         _check_together(self)
 
@@ -260,6 +267,23 @@ class ModelConfig:
     def routed_layers(self) -> tuple[int, ...]:
         """The layers that have experts."""
         return tuple(i for i in range(self.n_layers) if self.is_routed(i))
+
+    def mixer_of(self, layer: int) -> Mixer:
+        """What mixes the tokens in a layer."""
+        return self.layer(layer).mixer
+
+    @property
+    def mixer_sizes(self) -> tuple[int, int]:
+        """d_key and d_value of a mixer's heads; 0 where there is none."""
+        if self.mixer is None:
+            return 0, 0
+        each = self.d_model // self.mixer.n_heads
+        return self.mixer.d_key or each, self.mixer.d_value or each
+
+    @property
+    def attention_layers(self) -> tuple[int, ...]:
+        """The layers that have attention."""
+        return tuple(i for i in range(self.n_layers) if self.mixer_of(i) == "attention")
 
     def window_of(self, layer: int) -> int | None:
         """How many tokens a layer sees, itself included; None means all."""
@@ -447,6 +471,27 @@ def _check_layers(c: ModelConfig) -> None:
     if c.positions.kind != "rope" and any(one.positions is not None for one in c.layers):
         raise ValueError(
             f"positions of single layers go with positions of kind 'rope', not {c.positions.kind!r}; leave them None"
+        )
+
+
+def _check_mixers(c: ModelConfig) -> None:
+    """Refuse layers of a kind that the rest of the model does not go with."""
+    kinds = {one.mixer for one in c.layers} - {"attention"}
+    if bool(kinds) != (c.mixer is not None):
+        raise ValueError("mixer goes with layers of another kind than 'attention', which need it")
+    if c.mixer is None:
+        return
+    if c.architecture != "decoder":
+        raise ValueError(
+            f"layers of kind {min(kinds)!r} read from left to right: architecture='decoder' alone has them"
+        )
+    for kind in sorted(kinds - {"conv"}):
+        if c.mixer.decay not in (possible := DECAYS[kind]):
+            words = ", ".join(repr(one) for one in possible)
+            raise ValueError(f"decay={c.mixer.decay!r} does not go with layers of kind {kind!r}; possible: {words}")
+    if c.d_model % c.mixer.n_heads and None in (c.mixer.d_key, c.mixer.d_value):
+        raise ValueError(
+            f"d_model={c.d_model} is not divisible by n_heads={c.mixer.n_heads} of the mixer; give d_key and d_value"
         )
 
 

@@ -10,11 +10,15 @@ from tfcore.config import ModelConfig
 
 Cached = Float[Tensor, "batch kv_head key d_head"]  # keys or values; of latent attention one vector for all heads
 New = Float[Tensor, "batch kv_head new d_head"]
+States = tuple[Float[Tensor, "batch before channel"] | None, Float[Tensor, "batch head d_key _"] | None]
 
 
 class KVCache:
     """The keys and values of one text (or of several of the same length), layer by layer; of latent attention what they
     are made from: the rotated key of all heads and the latent vector (arXiv:2405.04434, section 2.1.3).
+
+    A layer that carries a state in place of keys and values has it here, too, of the same size however long the text
+    is; it cannot be taken back.
 
     A layer with a sliding window keeps the last window - 1 tokens, in a ring: a new token takes the place of the one
     that no later token can see. The other layers have room for all.
@@ -48,13 +52,19 @@ class KVCache:
         self._kept = []  # how many tokens each layer keeps
         for i in range(config.decoder_layers):
             window = config.window_of(i)
-            self._kept.append(self.capacity if window is None else min(self.capacity, window - 1 + rollback))
+            if config.mixer_of(i) != "attention":
+                self._kept.append(0)
+            else:
+                self._kept.append(self.capacity if window is None else min(self.capacity, window - 1 + rollback))
         shape = (2, batch, config.attention.kv_heads, -1, config.head_size)
         if config.attention.kv_latent is not None:
             shape = (1, batch, 1, -1, (config.positions.rotated or 0) + config.attention.kv_latent)
         self._store = [
             torch.zeros([kept if n < 0 else n for n in shape], device=device, dtype=dtype) for kept in self._kept
         ]
+        self._states: list[States] = [(None, None)] * config.decoder_layers  # of the tokens held
+        self._next = list(self._states)  # of those that `advance` will count as well
+        self.carries = [i for i in range(config.decoder_layers) if config.mixer_of(i) != "attention"]
         self.memory: list[tuple[Tensor, Tensor] | None] = [None] * config.decoder_layers  # of cross-attention
         self.memory_mask: Bool[Tensor, "batch key"] | None = None
 
@@ -70,8 +80,17 @@ class KVCache:
 
     @property
     def bytes(self) -> int:
-        """Memory of the self-attention's keys and values."""
-        return sum(store.nbytes for store in self._store)
+        """Memory of the self-attention's keys and values, and of the states in their place."""
+        states = sum(one.nbytes for pair in self._states for one in pair if one is not None)
+        return sum(store.nbytes for store in self._store) + states
+
+    def state(self, layer: int) -> States:
+        """The last tokens before a layer's convolution, and its state; None each where there is none yet."""
+        return self._states[layer]
+
+    def write_state(self, layer: int, states: States) -> None:
+        """Put in what a layer carries on from the new tokens; it is that of the text once `advance` counts them."""
+        self._next[layer] = states
 
     @property
     def has_ring(self) -> bool:
@@ -103,6 +122,7 @@ class KVCache:
     def advance(self, new: int) -> None:
         """Count the new tokens as held; called once, after the last layer."""
         self.length += new
+        self._states = list(self._next)
         self._written = max(self._written, self.length)
 
     def truncate(self, length: int) -> None:
@@ -113,6 +133,8 @@ class KVCache:
         """
         if not 0 <= length <= self.length:
             raise ValueError(f"length={length} must be between 0 and the {self.length} tokens held")
+        if self.carries and length < self.length:
+            raise ValueError(f"layer {self.carries[0]} carries a state, which cannot be taken back; read the text anew")
         ring = any(kept < self._written for kept in self._kept)
         if ring and self._written - length > self.rollback:
             raise ValueError(
@@ -125,6 +147,7 @@ class KVCache:
         """The cache of the first rows alone; what is written to it is written here, too."""
         part = copy.copy(self)
         part._store = [store[:, :rows] for store in self._store]
+        part._states = part._next = [_rows(pair, slice(rows)) for pair in self._states]
         part.memory = [pair and (pair[0][:rows], pair[1][:rows]) for pair in self.memory]
         part.memory_mask = None if self.memory_mask is None else self.memory_mask[:rows]
         return part
@@ -132,6 +155,8 @@ class KVCache:
     def select(self, rows: Int[Tensor, " new_batch"]) -> None:
         """Keep these rows, in this order; a row may come several times."""
         self._store = [store.index_select(1, rows.to(store.device)) for store in self._store]
+        self._states = [_rows(pair, rows.to(self._store[0].device)) for pair in self._states]
+        self._next = list(self._states)
         self.memory = [
             pair
             and (pair[0].index_select(0, rows.to(pair[0].device)), pair[1].index_select(0, rows.to(pair[1].device)))
@@ -139,6 +164,12 @@ class KVCache:
         ]
         if self.memory_mask is not None:
             self.memory_mask = self.memory_mask.index_select(0, rows.to(self.memory_mask.device))
+
+
+def _rows(states: States, rows: slice | Int[Tensor, " row"]) -> tuple[Tensor | None, Tensor | None]:
+    """Some rows of what a layer carries."""
+    held, state = (one if one is None else one[rows] for one in states)
+    return held, state
 
 
 class FixedCache(KVCache):

@@ -20,6 +20,8 @@ SoftmaxPlace = Literal["before", "after"]
 RouterScores = Literal["softmax", "sigmoid"]
 SentencePooling = Literal["mean", "first", "last", "unread"]
 Scaling = Literal["linear", "llama3", "yarn", "longrope"]
+Mixer = Literal["attention", "linear", "delta", "ssm", "conv"]
+Decay = Literal["constant", "token", "channel"]
 ClassPlace = Literal["first", "last", "each", "mean"]
 ClassMeaning = Literal["one", "several", "number", "span"]
 ClassActivation = Literal["tanh", "relu", "gelu", "gelu_tanh", "silu"]
@@ -438,6 +440,60 @@ class ExpertsConfig:
             )
 
 
+DECAYS: dict[Mixer, tuple[Decay | None, ...]] = {  # what each kind of mixer with a state may forget by
+    "linear": (None, "constant", "channel"),
+    "delta": (None, "token"),
+    "ssm": ("token",),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixerConfig:
+    """What stands in the place of attention in some layers: a state of fixed size that is carried from token to token
+    (see tfcore.mixers), or a short convolution.
+
+    Args:
+        n_heads: heads, each with a state of d_key x d_value numbers.
+        n_key_heads: heads of queries and keys, each for n_heads / n_key_heads heads in a row; None means n_heads.
+        d_key, d_value: width of a head's keys and of its values; None means d_model / n_heads.
+        decay: how the state fades: None not at all; "constant", each head at a rate of its own (arXiv:2307.08621, eq.
+            8); "token", at a rate that each token decides, as in Mamba-2 and the gated delta rule; "channel", at such a
+            rate for each key channel (arXiv:2312.06635, eq. 3).
+        width: tokens of the convolution of a layer of kind "conv", and of that before the state in the other kinds,
+            where it is followed by SiLU; 1 means none there.
+        conv_bias: whether the convolution has a bias.
+        bias: whether the projections have a bias.
+        channel_norm: outputs are normalised over all heads of a group of keys at once, after the gate, as in Mamba-2;
+            otherwise each head by itself, before the gate (arXiv:2307.08621, eq. 8; arXiv:2412.06464, figure 1).
+
+    Raises:
+        ValueError: naming the values that do not fit and what would.
+    """
+
+    n_heads: int = 4
+    n_key_heads: int | None = None
+    d_key: int | None = None
+    d_value: int | None = None
+    decay: Decay | None = None
+    width: int = 4
+    conv_bias: bool = False
+    bias: bool = False
+    channel_norm: bool = False
+
+    def __post_init__(self) -> None:
+        check_whole(self, n_heads=(1, 1_024), width=(1, 64))
+        check_whole(self, optional=True, n_key_heads=(1, 1_024), d_key=(1, 65_536), d_value=(1, 65_536))
+        check_choice(self, optional=True, decay=Decay)
+        check_flag(self, "conv_bias", "bias", "channel_norm")
+        if self.n_heads % self.key_heads:
+            raise ValueError(f"n_heads={self.n_heads} of a mixer is not divisible by n_key_heads={self.key_heads}")
+
+    @property
+    def key_heads(self) -> int:
+        """Heads of queries and keys actually built."""
+        return self.n_key_heads or self.n_heads
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerConfig:
     """The settings of one layer that differ from the model's.
@@ -447,6 +503,8 @@ class LayerConfig:
             sees less than that many to either side.
         positions: of queries and keys: rotations of its own, or none; None means the model's.
         dense: a plain feed-forward layer where others have experts (arXiv:2401.06066, section 5.1.2).
+        mixer: what mixes the tokens: "attention"; or by the model's MixerConfig a state written to by sums ("linear"),
+            by the delta rule ("delta") or as in Mamba-2 ("ssm"), or a short convolution ("conv").
 
     Raises:
         ValueError: naming the values that do not fit and what would.
@@ -455,11 +513,16 @@ class LayerConfig:
     window: int | None = None
     positions: PositionsConfig | None = None
     dense: bool = False
+    mixer: Mixer = "attention"
 
     def __post_init__(self) -> None:
         check_whole(self, optional=True, window=(1, 1_048_576))
         check_part(self, positions=PositionsConfig)
         check_flag(self, "dense")
+        check_choice(self, mixer=Mixer)
+        for name in ("window", "positions"):
+            if self.mixer != "attention" and (value := getattr(self, name)) is not None:
+                raise ValueError(f"{name}={value} goes with layers of attention, not of {self.mixer!r}; leave it None")
         if self.positions is not None and self.positions.kind not in ("rope", "none"):
             raise ValueError(f"positions of one layer are of kind 'rope' or 'none', not {self.positions.kind!r}")
 

@@ -45,7 +45,10 @@ class Stack(nn.Module):
             self.embed_project = Linear(config.d_embed, config.d_model, bias=config.bias)
         self.blocks = nn.ModuleList(Block(config, i, cross) for i in range(n_layers))
         own = config.positions.by_layer
-        kinds = [(config.window_of(i), config.positions_of(i), i if own else 0) for i in range(n_layers)]
+        kinds = [
+            (config.window_of(i), config.positions_of(i), config.mixer_of(i) == "attention", i if own else 0)
+            for i in range(n_layers)
+        ]
         self.alike = [kinds.index(kind) for kind in kinds]  # the first layer with its window and positions, for each
         # after a post-norm block the stream is normalised already
         self.ln_final: Norm = Norm(config) if config.norm.final else NoNorm()  # type: ignore[assignment]
@@ -174,6 +177,7 @@ class Stack(nn.Module):
             places=self._places(query, key),
             n_query=n,
             device=device,
+            padding=None if padding_mask is None else padding_mask.to(device),
         )
 
     def _bias(

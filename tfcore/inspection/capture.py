@@ -38,6 +38,9 @@ SHAPES: dict[str, str] = {
     "blocks.*.ln1.normalized": _STREAM,
     "blocks.*.attn.latent": "batch key latent",  # what keys and values are made from, normalised
     **{f"blocks.*.attn.{name}": shape for name, shape in _ATTENTION.items()},
+    "blocks.*.attn.log_decay": "batch head seq channel",  # of a state: the log of what a token keeps of it
+    "blocks.*.attn.strength": "batch head seq",  # how much of a token is written to it
+    "blocks.*.attn.conv": _STREAM,  # of a short convolution in the place of attention
     "blocks.*.attn.rot_q": "batch head query d_head",  # q and k after the rotation, where positions are RoPE
     "blocks.*.attn.rot_k": "batch kv_head key d_head",
     "blocks.*.ln1_post.scale": "batch seq 1",
@@ -97,12 +100,30 @@ def _of_stack(config: ModelConfig, prefix: str, n_layers: int, cross: bool) -> I
     for i in range(n_layers):
         for name in inner:
             if _exists(config, name, i, cross):
-                narrow = config.attention.d_value is not None and name.endswith((".v", ".z"))
-                shape = SHAPES[name].replace("d_head", "d_value") if narrow else SHAPES[name]
-                yield prefix + name.replace("*", str(i), 1), shape
+                yield prefix + name.replace("*", str(i), 1), _shape(config, name, i)
     if config.norm.final:
         for name in ("ln_final.scale", "ln_final.normalized"):
             yield prefix + name, SHAPES[name]
+
+
+def _shape(config: ModelConfig, name: str, layer: int) -> str:
+    """The shape of an activation in a layer, in words."""
+    narrow = config.attention.d_value is not None and name.endswith((".v", ".z"))
+    if config.mixer_of(layer) == "attention" or ".attn." not in name:
+        return SHAPES[name].replace("d_head", "d_value") if narrow else SHAPES[name]
+    own = "d_value" if name.endswith((".v", ".z")) else "d_key"
+    return SHAPES[name].replace("kv_head", "head").replace("d_head", own)
+
+
+def _mixes(config: ModelConfig, name: str, layer: int) -> bool:
+    """Whether what mixes the tokens in a layer has this activation, of those under attn."""
+    kind, decay = config.mixer_of(layer), None if config.mixer is None else config.mixer.decay
+    own = {"log_decay": decay is not None, "strength": kind in ("delta", "ssm"), "conv": False}
+    if kind == "conv":
+        return name == "conv"
+    if kind == "attention":
+        return name not in own
+    return own.get(name, name not in ("scores", "latent", "rot_q", "rot_k"))
 
 
 def _exists(config: ModelConfig, name: str, layer: int, cross: bool) -> bool:
@@ -134,6 +155,8 @@ def _exists(config: ModelConfig, name: str, layer: int, cross: bool) -> bool:
     }
     if ("cross" in last) and not cross:
         return False
+    if last.startswith("attn.") and not _mixes(config, last.removeprefix("attn."), layer):
+        return False
     return all(there for start, there in needs.items() if last.startswith(start))
 
 
@@ -154,7 +177,7 @@ def prefix_of(patterns: tuple[str, ...], config: ModelConfig) -> str:
     names = list(known_names(config, prefix))
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
-            patterned = [name for name in names if name.endswith("attn.pattern")]
+            patterned = [name for name in names if name.endswith("attn.pattern")] or names
             raise ValueError(
                 f"no activation is called {pattern!r} in this model of {config.n_layers} layers; "
                 f"there are, for example, {patterned[0]} and {names[-1]}"

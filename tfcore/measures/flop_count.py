@@ -16,10 +16,12 @@ from tfcore.measures.parameter_count import (
     attention_weights,
     feed_forward_weights,
     layers,
+    mixer_weights,
     parameters,
     place_products,
 )
 from tfcore.measures.precision import stored_bytes
+from tfcore.part_configs import Mixer, MixerConfig
 from tfcore.presets import gpt2_small
 
 Pairs = Literal["all", "visible"]
@@ -229,11 +231,14 @@ def _block(config: ModelConfig, layer: Layer, n_encoder: int, n_decoder: int, pa
     d, heads = config.d_model, config.attention.n_heads
     d_q, d_kv = heads * config.head_size, config.attention.kv_heads * config.head_size
     seen = tokens * tokens if pairs == "all" else visible_pairs(config, layer, tokens)
-    counts = {
-        "attention": 2 * tokens * attention_weights(config),
-        "attention scores": 2 * d_q * seen,
-        "attention values": 2 * heads * config.value_size * seen,
-    }
+    if (kind := config.mixer_of(layer.index)) != "attention":
+        counts = {"mixer": 2 * tokens * mixer_weights(config, kind), "state": tokens * _state(config, kind)}
+    else:
+        counts = {
+            "attention": 2 * tokens * attention_weights(config),
+            "attention scores": 2 * d_q * seen,
+            "attention values": 2 * heads * config.value_size * seen,
+        }
     if products := place_products(config):
         counts["position matrices"] = 2 * products * config.positions.buckets * d * d_q
         counts["position scores"] = 2 * products * config.positions.buckets * d_q * tokens
@@ -249,6 +254,17 @@ def _block(config: ModelConfig, layer: Layer, n_encoder: int, n_decoder: int, pa
         if experts.n_shared:
             counts["shared experts"] = 2 * tokens * feed_forward_weights(config, experts.n_shared * size)
     return counts
+
+
+def _state(config: ModelConfig, kind: Mixer) -> int:
+    """Operations of a token on what a mixer carries, going from token to token: 2 for each number of the state that is
+    written and 2 for each that is read, with the delta rule once more; and those of its convolution."""
+    own, (d_key, d_value) = config.mixer or MixerConfig(), config.mixer_sizes
+    if kind == "conv":
+        return 2 * own.width * config.d_model
+    channels = 2 * own.key_heads * d_key + own.n_heads * d_value
+    products = 3 if kind == "delta" else 2
+    return 2 * products * own.n_heads * d_key * d_value + (2 * own.width * channels if own.width > 1 else 0)
 
 
 def _ends(config: ModelConfig, n_encoder: int, n_decoder: int) -> dict[str, int]:

@@ -66,7 +66,8 @@ DEEPSEEK_V2_PARAMETERS = 236_000_000_000  # as published, its abstract
 
 
 def cache_shape(config: ModelConfig) -> CacheShape:
-    """The shape of a config's cache: that of its decoder's attention to itself.
+    """The shape of a config's cache: that of its decoder's attention to itself. Layers that carry a state in the place
+    of keys and values are left out: it does not grow.
 
     Raises:
         ValueError: an encoder has no cache.
@@ -74,7 +75,7 @@ def cache_shape(config: ModelConfig) -> CacheShape:
     if config.architecture == "encoder":
         raise ValueError("architecture='encoder' reads all tokens at once and keeps no cache; take a decoder")
     return CacheShape(
-        layers=config.decoder_layers,
+        layers=config.decoder_layers - (config.n_layers - len(config.attention_layers)),
         heads=config.attention.n_heads,
         kv_heads=config.attention.kv_heads,
         d_head=config.head_size if (latent := config.attention.kv_latent) is None else config.value_size,

@@ -127,6 +127,10 @@ def activations(
     Returns:
         Component -> bytes; "output" is what the head and a cross-entropy loss on all its scores keep.
     """
+    if config.mixer is not None:
+        raise ValueError(
+            "what a layer with a state keeps for the backward pass is not counted; take a model with attention alone"
+        )
     total: Counter[str] = Counter()
     for layer in layers(config):
         total.update(_block(config, layer, batch, n_encoder, n_decoder, size, kernel))

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from tfcore.config import ModelConfig
 from tfcore.loading.checkpoints import blank
+from tfcore.mixing_layers import GATE_RANK
 from tfcore.model import Transformer
+from tfcore.part_configs import Mixer, MixerConfig
 
 EMBEDDINGS = ("token embedding", "positions", "segments", "unembedding")  # what arXiv:2001.08361 leaves out of N
 
@@ -65,10 +67,10 @@ def parameters(config: ModelConfig) -> ParameterCount:
     Returns:
         Totals, by component and by block.
     """
-    kinds: dict[tuple[bool, bool, bool, bool], dict[str, int]] = {}  # most blocks of a model are alike
+    kinds: dict[tuple[bool | str, ...], dict[str, int]] = {}  # most blocks of a model are alike
     by_layer = {}
     for layer in layers(config):
-        kind = (layer.index > 0, layer.cross, layer.mixture, layer.plain)
+        kind = (layer.index > 0, layer.cross, layer.mixture, layer.plain, config.mixer_of(layer.index))
         by_layer[layer.name] = kinds.get(kind) or kinds.setdefault(kind, _block(config, layer))
     by_component = Counter(_ends(config))
     for counts in by_layer.values():
@@ -122,7 +124,7 @@ def kv_head_parameters(config: ModelConfig) -> int:
     with latent attention, whose matrices have none of their own."""
     if config.attention.kv_latent is not None:
         return 0
-    attentions = sum(1 + layer.cross for layer in layers(config))
+    attentions = sum(1 + layer.cross for layer in layers(config) if config.mixer_of(layer.index) == "attention")
     return 2 * attentions * config.head_size * (config.d_model + config.has_qkv_bias)
 
 
@@ -134,7 +136,8 @@ def built_parameters(config: ModelConfig) -> int:
 
 def _block(config: ModelConfig, layer: Layer) -> dict[str, int]:
     """The parameters of one block, by component."""
-    counts = {"attention": _attention(config)}
+    kind = config.mixer_of(layer.index)
+    counts = {"attention": _attention(config)} if kind == "attention" else {"mixer": _mixer(config, kind)}
     if layer.cross:
         counts["cross-attention"] = _attention(config)
     if layer.plain:
@@ -164,6 +167,41 @@ def _attention(config: ModelConfig) -> int:
         return own + (attention.n_heads + 2 * attention.kv_heads) * config.head_size * config.has_qkv_bias
     latents = attention.kv_latent + (attention.q_latent or 0)  # each with a norm
     return own + latents + (latents + (config.positions.rotated or 0)) * config.has_qkv_bias
+
+
+def _mixer(config: ModelConfig, kind: Mixer) -> int:
+    """What stands in the place of attention: its matrices with their biases, its convolution, and the numbers of each
+    head."""
+    own, (d_key, d_value) = config.mixer or MixerConfig(), config.mixer_sizes
+    matrices = mixer_weights(config, kind) + own.bias * mixer_outputs(config, kind)
+    if kind == "conv":
+        return matrices + config.d_model * (own.width + own.conv_bias)
+    channels = 2 * own.key_heads * d_key + own.n_heads * d_value
+    convolved = channels * (own.width + own.conv_bias) if own.width > 1 else 0
+    norm = own.n_heads * d_value if own.channel_norm else d_value
+    numbers = 2 * own.n_heads * (own.decay == "token") + own.n_heads * (kind == "ssm")  # rates and steps; skips
+    faded = own.n_heads * d_key * (own.decay == "channel")  # biases of the decay by channel, always there
+    return matrices + convolved + norm + numbers + faded
+
+
+def mixer_outputs(config: ModelConfig, kind: Mixer) -> int:
+    """Outputs of the matrices of a mixer that may have a bias."""
+    own, (d_key, d_value) = config.mixer or MixerConfig(), config.mixer_sizes
+    if kind == "conv":
+        return 4 * config.d_model
+    of_heads = own.n_heads * ((own.decay == "token") + (kind == "delta"))
+    return 2 * own.key_heads * d_key + 2 * own.n_heads * d_value + of_heads + config.d_model
+
+
+def mixer_weights(config: ModelConfig, kind: Mixer) -> int:
+    """Weights of the matrices that one mixer multiplies a token with."""
+    own, d = config.mixer or MixerConfig(), config.d_model
+    if kind == "conv":
+        return 4 * d * d
+    d_key, d_value = config.mixer_sizes
+    read = d * (mixer_outputs(config, kind) - d)
+    faded = GATE_RANK * (d + own.n_heads * d_key) if own.decay == "channel" else 0
+    return read + faded + own.n_heads * d_value * d
 
 
 def attention_weights(config: ModelConfig) -> int:
@@ -206,7 +244,8 @@ def _block_norms(config: ModelConfig, layer: Layer) -> int:
     shared = config.parallel and config.shared_norm
     norms = 1 if shared else layer.sublayers * (2 if config.norm.placement == "sandwich" else 1)
     norms -= layer.index == 0 and not config.norm.first
-    return norms * _norm(config) + qk_norm_weights(config) * (1 + layer.cross)
+    of_heads = qk_norm_weights(config) if config.mixer_of(layer.index) == "attention" else 0
+    return norms * _norm(config) + of_heads * (1 + layer.cross)
 
 
 def _ends(config: ModelConfig) -> dict[str, int]:
