@@ -119,6 +119,8 @@ def candidates(reading: ReadText, limit: int, position: int | None = None, *, fo
     place = last if position is None else position
     ids, _, _ = _reading.guesses(reading.model, reading.pasted, limit, place, reading.bos)
     name = rival(reading.model, reading.pasted, limit, reading.bos) if place == last else None
+    if n_classes(reading.model):
+        return Candidates(reading.model, tuple(ids))
     following = reading.ids[place + 1] if place < last else None
     return Candidates(reading.model, tuple(ids), name, follows, following)
 

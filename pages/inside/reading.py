@@ -97,11 +97,12 @@ def every_guess(model: str, pasted: str, limit: int, bos: bool | None) -> list[L
 def guesses(
     model: str, pasted: str, limit: int, position: int, bos: bool | None = None
 ) -> tuple[list[int], list[str], list[float]]:
-    """The most probable tokens after a position, or the classes of the text: ids, pieces, probabilities."""
+    """The most probable tokens after a position, or the classes of the text, of a decoder up to there: ids, pieces,
+    probabilities."""
     network, tokenizer = cache.model(model)
-    ranked = every_guess(model, pasted, limit, bos)[
-        position if network.config.classes is None else network.config.read_at
-    ]
+    config = network.config
+    of_text = config.classes is not None and config.architecture == "encoder"  # at one place, whatever is looked at
+    ranked = every_guess(model, pasted, limit, bos)[config.read_at if of_text else position]
     ids = ranked.ids.tolist()
     return ids, answers_of(network, tokenizer).tokens(ids), ranked.probabilities.tolist()
 

@@ -314,6 +314,12 @@ def in_river(chip: Chip) -> dict[str, object] | None:
     return {TOKEN: chip.token, "zoom": f"{layer}.{head}"}
 
 
+def in_one_river(chip: Chip) -> dict[str, object] | None:
+    """The same, where one token alone can be explained."""
+    values = in_river(chip)
+    return None if values is None else {key: value for key, value in values.items() if key != TOKEN}
+
+
 def begins_with(pasted: str) -> Kind | None:
     """The kind of highlight that the river of a text begins with: it ends at the last token, but where a sentence ends
     there, after which little but a new line is expected, at a word that looks at another."""

@@ -21,6 +21,7 @@ from pages.ui.loading import models
 from pages.ui.reading import last_tokens
 from pages.ui.session import session
 from tfcore.measures.heads.part_texts import longest_text
+from tfcore.measures.interventions import Part, written
 from tfcore.tokenizers.tokenizer import unmarked
 from tfcore.views.highlights import Chip, Kind, found_in
 from tfcore.views.inside.stream.measure.text import TOKENS as STREAM_TOKENS
@@ -29,6 +30,7 @@ from tfcore.views.sources import Reading
 Values = dict[str, Any]
 Shows = Callable[[Chip], Values | None]  # with what values a page shows a highlight; None: it cannot
 HEADS, STREAM = "foundations/heads/page.py", "inside/stream/page.py"
+INTERVENTIONS = "inside/interventions/page.py"
 MOST = 5  # in a row
 SECTIONS = ("show", "stage", "zoom")  # controls that no page begins with: a visitor stays where they are
 FOLLOWS = -1  # on the page on the stream, the token that stands next in the text
@@ -113,6 +115,8 @@ def _show(i: int, chip: Chip, values: Values | None, reading: Reading, most: int
         return
     name, here = str(reading.model), len(last_tokens(str(reading.model), reading.text, most, reading.bos).ids)
     file, shown, longest = STREAM, in_stream, STREAM_TOKENS
+    if models.config(name).architecture == "encoder":  # a class, of which the page on the stream adds up nothing
+        file, shown = INTERVENTIONS, in_interventions
     if chip.kind in ("link", "repeated"):
         file, shown, longest = HEADS, in_heads, longest_text(models.config(name))
     there = shown(_moved(chip, reading, longest, here)) or {}
@@ -145,3 +149,11 @@ def in_stream(chip: Chip) -> Values | None:
         return {"show": "lens", **predicted}
     layer, head = chip.heads[0]
     return {"show": "who", **predicted, "layer": layer, "part": f"head {head}"}
+
+
+def in_interventions(chip: Chip) -> Values | None:
+    """For the page on interventions: the prediction without the heads that decide it."""
+    if chip.kind != "decision" or not chip.heads:
+        return None
+    parts = written(Part(layer, head) for layer, head in chip.heads)
+    return {"show": "switch", "edit": "own", "parts": parts, "action": "zero", "by": "prediction", "word": 0}

@@ -13,25 +13,31 @@ from torch import Tensor
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import known_names, layer_of
 from tfcore.inspection.tuned_lens import TunedLens
+from tfcore.linear import Embedding, Linear
 from tfcore.measures import information
 from tfcore.measures.one_text import one_text
 from tfcore.model import Transformer
 
 
 def unembedding(model: Transformer, ids: slice | list[int] = slice(None)) -> Float[Tensor, "token d_model"]:
-    """One row a token, of all or of these: the direction along which its logit is read."""
-    layer = model.embed if model.config.tie_embeddings else model.unembed
+    """One row a token, or a class, of all or of these: the direction along which its logit is read."""
+    layer: Embedding | Linear = model.unembed if hasattr(model, "unembed") else model.embed
+    if model.config.classes is not None:
+        layer = model.classes.score
     return layer.stored[ids].to(layer.dtype)
 
 
 def check_model(model: Transformer) -> None:
-    """Check that a model's final state is the norm of a plain sum.
+    """Check that a model's final state is the norm of a plain sum, and its logits, of tokens or of classes of which one
+    is the text's, linear in that.
 
     Raises:
         ValueError: it is not; the message names what the model is.
     """
     config = model.config
-    if config.architecture != "decoder" or not config.norm.final or config.head != "lm":
+    classes = config.classes
+    linear = config.head == "lm" or (classes is not None and classes.meaning == "one" and classes.dense is None)
+    if config.architecture != "decoder" or not config.norm.final or not linear:
         raise ValueError(
             f"a logit is split for decoders with a final norm; this model is architecture={config.architecture!r}, "
             f"norm_placement={config.norm.placement!r}, head={config.head!r}"

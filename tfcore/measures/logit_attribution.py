@@ -33,7 +33,8 @@ WRITTEN = ("attn.z", "mlp_out", "ln1_post.scale", "ln2_post.scale")
 
 @dataclass(frozen=True, slots=True)
 class Contributions:
-    """The share of every part of the model in one token's logit at one position, in logits; they add up to the logit.
+    """The share of every part of the model in the logit of one token, or class, at one position, in logits; they add up
+    to the logit.
 
     Args:
         heads: of every attention head.
@@ -187,8 +188,9 @@ def contributions(model: Transformer, parts: Parts, token: int, against: Against
     u = logit_direction(model, token, against)  # (d_model)
     share = {f.name: frozen_norm(norm, getattr(parts, f.name), parts.scale) @ u for f in fields(parts)[:5]}
     own = bias_of(norm, torch.zeros_like(u)) @ u
-    if model.logit_bias is not None:
-        own = own + measured(model.logit_bias.double(), token, against)
+    bias = model.logit_bias if model.config.classes is None else model.classes.score.bias
+    if bias is not None:
+        own = own + measured(bias.double(), token, against)
     return Contributions(
         heads=share["heads"].cpu().numpy(),
         feedforward=share["feedforward"].cpu().numpy(),

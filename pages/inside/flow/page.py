@@ -184,7 +184,8 @@ with panel(None) as p:
     opened = river.asked_layers(model)
     has_choice = len(usual.choices) > 1
     # else no highlights of it are looked for
-    is_read_alike = not usual.written and usual.blank not in usual.ids and config.classes is None
+    of_each = config.classes is not None and config.classes.place == "each"
+    is_read_alike = not usual.written and usual.blank not in usual.ids and not of_each
     if is_read_alike:
         in_your_text.above(pasted)
     stage = st.container()
@@ -243,4 +244,5 @@ with panel(None) as p:
             show_numbers(p, shares, measures)
     p.question(*QUESTION)
 if is_read_alike:
-    in_your_text.fill(reading, TOKENS, river.in_river, river.begins_with(pasted))
+    shows = river.in_river if has_choice else river.in_one_river
+    in_your_text.fill(reading, TOKENS, shows, river.begins_with(pasted) if config.classes is None else None)

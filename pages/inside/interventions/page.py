@@ -134,4 +134,5 @@ else:
     with above:
         in_your_text.above(pasted)
     show(reading, more)
-    in_your_text.fill(reading.whole, limit, partial(switching.shows, len(reading.ids) - 1))
+    read_at = models.config(model).read_at % len(reading.ids)
+    in_your_text.fill(reading.whole, limit, partial(switching.shows, read_at))

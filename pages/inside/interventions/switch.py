@@ -104,24 +104,13 @@ def choose(reading: ReadText, more: Any, action: Action, strongest: Part) -> Cha
 
 
 def shows(last: int, chip: Chip) -> dict[str, Any] | None:
-    """The values that show a highlight here, see in_your_text: the prediction after the last token without the heads
-    that decide it.
+    """The values that show a highlight here, see in_your_text: the answer to the text without the heads that decide it.
 
     Args:
-        last: position of that token.
+        last: position at which the answer is read.
     """
-    if chip.kind != "decision" or not chip.heads or chip.token != last:
-        return None
-    parts = written(Part(layer, head) for layer, head in chip.heads)
-    return {
-        "show": "switch",
-        "edit": "own",
-        "parts": parts,
-        "action": "zero",
-        "where": EVERYWHERE,
-        "by": "prediction",
-        "word": 0,
-    }
+    values = in_your_text.in_interventions(chip)
+    return None if values is None or chip.token != last else {**values, "where": EVERYWHERE}
 
 
 def prediction_column(p: Panel, reading: ReadText, changes: Changes, quantity: Quantity) -> None:

@@ -58,8 +58,9 @@ def beside_place(choice: ExplainedPrediction, other: Reading) -> tuple[int, int]
 
 
 def _first(reading: ReadText) -> int:
-    """The position at first; in links of a release that began with the last one, that one."""
-    if links.is_old():
+    """The position at first; in links of a release that began with the last one, that one, and of classes, too, which
+    are read there."""
+    if links.is_old() or metric.n_classes(reading.model):
         return len(reading.ids) - 1
     guesses = _reading.every_guess(reading.model, reading.pasted, TOKENS, reading.bos)
     return first_explained("".join(reading.tokens), [float(one.probabilities[0]) for one in guesses])
@@ -81,7 +82,8 @@ def choose(
     in_your_text.reserve()
     with row or st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         offered = metric.candidates(reading, TOKENS, position, follows=True)
-        kind = metric.choose_kind({one: metric.KINDS[one] for one in metric.OF_TOKENS}, "prediction")
+        kinds = {one: metric.KINDS[one] for one in metric.OF_TOKENS}
+        kind = metric.choose_kind(kinds, "prediction", classes=offered.classes)
         with tokens or st.container(width="content"):
             quantity = metric.choose_tokens(kind, offered)
         against: Against = "mean"

@@ -87,6 +87,8 @@ def about_lens(reading: ReadText, tuned: str | None) -> str:
             "no longer that token itself."
         )
     config = opened(reading.model)[0].config
+    if config.classes is not None:
+        return "The first column reads the embedding alone: the class that is read in the vector of each token."
     read, _ = lens_of(reading.whole, stages(config)[:1], None)
     said = str(embedding_predicts_input(read, reading.ids, config.tie_embeddings))
     if reading.model in with_tuned_lens():

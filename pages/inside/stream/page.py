@@ -46,7 +46,7 @@ def no_sum(config: ModelConfig, tokenizer: Any) -> str | None:
     """Why there is nothing to add up in a model, or None."""
     if config.norm.placement == "post":
         return "it normalises after every sum (post-LN), so its logits are no plain sum of what the parts wrote."
-    return models.silent(config, tokenizer)
+    return models.silent(config, tokenizer) if config.classes is None else models.other_scores(config)
 
 
 page.begin(FACTS, always=_reading.said_always(layer="3", part="head 0"))

@@ -42,7 +42,7 @@ def who_wrote(reading: ReadText, more: Any, other: Reading | None) -> None:
         metric.elsewhere("direct logit attribution", reading, choice.quantity, choice.position)
         p.what_to_see(
             "Each bar on the left begins where the one before it ended, and the last bar is the logit. The board "
-            "splits it by head. Blue shares are negative: that part favours other tokens. These are direct effects "
+            "splits it by head. Blue shares are negative: that part favours other answers. These are direct effects "
             "only: a head whose output is used by a later head gets no credit for it here, and yet the prediction may "
             "depend on it. Ablate it on the page on interventions to see."
         )

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.inside import metric
 from pages.inside.effects import numbers
 from pages.inside.reading import ReadText
 from pages.inside.stream.choices import ExplainedPrediction, choose
@@ -19,6 +20,14 @@ from tfcore.views.inside import stream as views
 from tfcore.views.inside.stream.measure.skip import SkipsOfLayer, each_of, skip_each, skip_titles
 from tfcore.views.inside.stream.skip import rows_shown
 from tfcore.views.sources import opened
+
+RUNS_PAST = "The residual stream runs past what is skipped, so the model still "
+OF_CLASSES = f"{RUNS_PAST}names a class. A part without which the class is another is one that it depends on here."
+OF_TOKENS = (
+    f"{RUNS_PAST}predicts. Red cells are tokens with a higher loss without the part, blue ones with a lower loss. A "
+    "row that is red throughout is a part that later layers depend on everywhere; a few red cells, one that only some "
+    "tokens need."
+)
 
 
 def skip(reading: ReadText, more: Any) -> None:
@@ -34,16 +43,14 @@ def skip(reading: ReadText, more: Any) -> None:
             shown = views.without(reading.whole, choice.position, chosen, choice.token, choice.other)
             p.show(shown)
             numbers(shown)
-        if len(reading.ids) > 1:
+        tells_classes = metric.n_classes(reading.model) > 0
+        if tells_classes:
+            st.info("This model names classes and predicts no tokens, so there is no loss of each token to compare.")
+        elif len(reading.ids) > 1:
             every_token(p, choice, titles, chosen)
         else:
             st.info("One token has nothing that follows it: give at least two to see the loss of each.")
-        p.what_to_see(
-            "The residual stream runs past what is skipped, so the model still predicts. Red "
-            "cells are tokens with a higher loss without the part, blue ones with a lower loss. A row that is red "
-            "throughout is a part that later layers depend on everywhere; a few red cells, one that only some tokens "
-            "need."
-        )
+        p.what_to_see(OF_CLASSES if tells_classes else OF_TOKENS)
         p.question(
             "The share of a layer in a logit (direct effect) and the loss increase when it is skipped (total effect): "
             "why do they differ?",

@@ -24,6 +24,7 @@ CHIPS = 96  # tokens that are shown
 ONE_STACK: tuple[Architecture, ...] = ("decoder", "encoder")
 ROUTING = "experts/routing/page.py"  # for a mixture of experts alone
 FLOW = "inside/flow/page.py"
+STREAM = "inside/stream/page.py"
 INTERVENTIONS = "inside/interventions/page.py"
 # file of a page: (what one sees there, architectures it works on; none means all, what else goes into its address)
 PAGES: dict[str, tuple[str, tuple[Architecture, ...], dict[str, str]]] = {
@@ -42,14 +43,14 @@ PAGES: dict[str, tuple[str, tuple[Architecture, ...], dict[str, str]]] = {
     "inference/kv_cache/page.py": ("with and without a KV cache", ("decoder",), {}),
     ROUTING: ("routing", ("decoder",), {}),
     "inside/induction/page.py": ("induction heads", ("decoder",), {}),
-    "inside/stream/page.py": ("logit attribution", ("decoder",), {}),
+    STREAM: ("logit attribution", ("decoder",), {}),
     FLOW: ("flow of information", (), {}),
     INTERVENTIONS: ("ablation and patching", ("decoder",), {}),
 }
 # those about the next token
 OF_TOKENS = {
     *("training/information/page.py", "inference/generation/page.py", "inference/kv_cache/page.py", ROUTING),
-    *("inside/induction/page.py", "inside/stream/page.py"),
+    *("inside/induction/page.py", STREAM),
 }
 # those that show two models beside each other
 BESIDE = {file: PAGES[file] for file in ("inference/generation/page.py", FLOW)}
@@ -142,6 +143,8 @@ def where_to(name: str, config: ModelConfig) -> None:
             fits = (file != ROUTING or config.experts is not None) and (config.scores_tokens or file not in OF_TOKENS)
             if file == INTERVENTIONS and config.classes is not None:
                 fits, kinds = config.classes.place != "each", ()
+            if file == STREAM and config.classes is not None:
+                fits = models.other_scores(config) is None
             if file in (FLOW, INTERVENTIONS) and models.other_scores(config) is not None:
                 fits = False
             if file == FLOW and models.reads_mean(config) is not None:

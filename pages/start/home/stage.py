@@ -8,6 +8,7 @@ from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import say_nothing_read, text_box
 from pages.ui.session import session
 from tfcore.generation.sampling import Sampling
+from tfcore.measures.answers import answers_of
 from tfcore.measures.effect_metric import Quantity
 from tfcore.views.inside import flow as views
 from tfcore.views.sources import Reading
@@ -41,11 +42,14 @@ def show() -> None:
     page.try_this({**(real if REAL in models.fitting("decoder", why_not=models.silent) else {}), **shipped})
     network, tokenizer = cache.model(model)
     place, below = st.container(), st.container(horizontal=True, vertical_alignment="center", gap="medium")
-    writes = network.config.architecture == "decoder" and not models.silent(network.config, tokenizer)
-    usual = views.passage_of(Reading(model, pasted), None) if writes else None
+    config = network.config
+    writes = config.architecture == "decoder" and not models.silent(config, tokenizer)
+    names_classes = config.classes is not None and not (models.other_scores(config) or models.reads_mean(config))
+    usual = views.passage_of(Reading(model, pasted), None) if writes or names_classes else None
     notices.tokens(*((usual.total, len(usual.ids)) if usual else (0, 0)))
     if usual is None:
-        place.info(f"A river is drawn of decoders, which write. Below is the map of {model}.")
+        name = text.escape(model, text.NAME)
+        place.info(f"A river is drawn of decoders, which write, and of what names classes. Below is the map of {name}.")
     elif not usual.ids:
         with place:
             say_nothing_read(
@@ -54,13 +58,15 @@ def show() -> None:
     else:
         with below:
             button = st.container(width="content")
-            sampling = flow.choose_sampling()
+            sampling = flow.choose_sampling() if writes else None
+        has_choice = len(usual.choices) > 1
         with place:
             in_your_text.above(pasted)
-            drawn = draw(model, pasted, flow.asked_token(usual), sampling)
+            drawn = draw(model, pasted, flow.asked_token(usual) if has_choice else None, sampling, has_choice)
             in_your_text.reserve()
-        with button:
-            flow.write(drawn, sampling)
+        if sampling is not None:
+            with button:
+                flow.write(drawn, sampling)
         with below:
             flow.restore(drawn)
             view = {"model": model, "heads": drawn.heads, **links.text_parameters("text", pasted), **explained(drawn)}
@@ -68,23 +74,29 @@ def show() -> None:
     with below:
         tour.begin()
     if usual is not None and usual.ids:
-        in_your_text.fill(Reading(model, pasted), views.TOKENS, flow.in_river, flow.begins_with(pasted))
+        shows = flow.in_river if has_choice else flow.in_one_river
+        in_your_text.fill(Reading(model, pasted), views.TOKENS, shows, flow.begins_with(pasted) if writes else None)
     if not session().in_whole_run and st.session_state.get(BELOW) != model:
         st.rerun()
 
 
 def explained(drawn: flow.DrawnFlow) -> dict[str, str]:
     """How the address of the page on the flow says what is explained."""
-    pieces = cache.model(drawn.model)[1].tokens(drawn.ranked)
+    network, tokenizer = cache.model(drawn.model)
+    pieces, of_classes = answers_of(network, tokenizer).tokens(drawn.ranked), network.config.classes is not None
     words = [f"{rank + 1}: {text.visible(pieces[rank])}" for rank in flow.asked_ranks()]
     said = dict(zip(("word", "against"), words, strict=False))
+    if of_classes:
+        return {"by": "the class" if len(words) == 1 else "two classes", "widths": flow.asked_widths(), **said}
     if drawn.choice is not None:
         said["token"] = flow.token_labels(drawn.passage)[drawn.choice]
     return {"by": "the next token" if len(words) == 1 else "two tokens", "widths": flow.asked_widths(), **said}
 
 
-def draw(model: str, pasted: str, token: int | None, sampling: Sampling) -> flow.DrawnFlow:
-    """The river of a text, traced from the prediction after a token; None: the last."""
+def draw(
+    model: str, pasted: str, token: int | None, sampling: Sampling | None, has_choice: bool = True
+) -> flow.DrawnFlow:
+    """The river of a text, traced from the prediction after a token, of which there may be a choice; None: the last."""
     opened, (rank, *other) = flow.asked_layers(model), flow.asked_ranks()
     drawn = flow.read(model, pasted, token)
     explained = Quantity("prediction", drawn.ranked[rank])
@@ -95,5 +107,6 @@ def draw(model: str, pasted: str, token: int | None, sampling: Sampling) -> flow
     def measure(*ranks: int) -> None:
         controls.set_values(measured=" ".join(map(str, ranks)))
 
-    flow.show(drawn, opened, explained, sampling, measure, lambda place: measure(rank, place), flow.choose_token)
+    choosing = flow.choose_token if has_choice else None
+    flow.show(drawn, opened, explained, sampling, measure, lambda place: measure(rank, place), choosing)
     return drawn

@@ -7,15 +7,20 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import transformers as hf
 from safetensors.torch import load_file
 
 from pages.inside.stream import choices, lens, parts, skip
 from pages.inside.stream.choices import TEXT, TOKENS
+from pages.inside.stream.facts import FACTS
 from pages.ui import cache, controls
-from tests.nightly import nightly
+from tests import own_folders
+from tests.nightly import nightly, often
 from tests.pages import visits
 from tests.pages.figures import array, figures
+from tests.pages.own_models import brought
 from tests.pages.visits import run
+from tests.parity.checkpoints import written
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import PRETRAINED
 from tfcore.measures import lenses
@@ -309,3 +314,20 @@ def test_the_largest_share_is_not_the_largest_effect_of_skipping_it(stories):
         return float(effect(model, ids, edits, len(ids) - 1).after[ball])
 
     assert [round(100 * without(layer)) for layer in (3, 0)] == [57, 3]
+
+
+@pytest.mark.parametrize("section", often(FACTS.sections.names.values(), ["Logit lens"]))
+def test_a_model_that_tells_classes_apart_names_them(allowed, section):
+    kind, (_, settings, tokenizer) = hf.LlamaForSequenceClassification, own_folders.FAMILIES["llama"]
+    labels = {"id2label": {0: "sad", 1: "calm", 2: "glad"}}
+    written(kind, settings | labels | {"pad_token_id": 0}, allowed / "moods")
+    tokenizer().save(str(allowed / "moods" / "tokenizer.json"))
+    brought("./moods")
+    test = opened(model="./moods", text="The dog sat.", show=section)
+    words = visits.said(test, "info", "caption", "markdown")
+    assert "Shown instead" not in words
+    assert set(test.segmented_control(key="by").options) == {"the class", "two classes"}
+    assert test.selectbox(key="word").options[0].split(": ")[1] in ("sad", "calm", "glad")
+    position = next(one for one in test.slider if one.key == "position")
+    assert position.value == position.max  # where the class of the text is read
+    assert ("no loss of each token" in words) == (section == "Skip a layer")

@@ -13,6 +13,7 @@ from tfcore.measures.highlights.of_text import BEGINNING, USES, cut_words, expla
 from tfcore.measures.highlights.usual import stored_usual
 from tfcore.measures.highlights.words import Word, words_of
 from tfcore.measures.one_text import one_text
+from tfcore.part_configs import ClassesConfig
 from tfcore.tokenizers.tokenizer import ByteTokenizer
 
 TEXT = "a dog and a dog"
@@ -179,3 +180,44 @@ def test_stories_links_a_pronoun(unchecked):
     texts = {word.text for word in words_of(tokenizer, ids)}
     assert {word for link in found.links for word in (link.query_word, link.key_word)} <= texts
     assert [link.score for link in found.links] == sorted((link.score for link in found.links), reverse=True)
+
+
+LABELS = ("sad", "calm", "glad")
+CLASSIFIERS = {
+    "decoder": {"classes": ClassesConfig(labels=LABELS, place="last", bias=False)},
+    "encoder": {"architecture": "encoder", "norm": "layernorm", "norm_placement": "post", "positions": "learned"}
+    | {"classes": ClassesConfig(labels=LABELS, dense="tanh")},
+    "means": {"architecture": "encoder", "classes": ClassesConfig(labels=LABELS, place="mean", dense="gelu")},
+}
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_the_decision_is_the_class_of_the_text(kind):
+    settings = {"vocab_size": 256, "n_layers": 3, "head": "classes", **CLASSIFIERS[kind]}
+    model, tokenizer = small.model(**settings), ByteTokenizer()
+    ids = tokenizer.encode(TEXT)
+    found = highlights(model, tokenizer, ids)
+    at = -1 if kind == "decoder" else 0
+    plain, decision = log_probabilities(model, ids)[at], found.decision
+    assert (found.surprises, decision.position) == ((), at % len(ids))
+    assert decision.token == LABELS[int(plain.argmax())]
+    assert decision.probability == pytest.approx(float(plain.max().exp()), abs=1e-4)
+    head, token = decision.heads[0], decision.tokens[0]
+    off = Edit.zero(f"blocks.{head.place[0]}.attn.z", heads=[head.place[1]])
+    mean = model.activations(one_text(model, ids), "embed")["embed"].mean(1)
+    blank = Edit.replace("embed", mean, positions=[token.place])
+    for one, edit in ((head, off), (token, blank)):
+        fall = plain[decision.id] - log_probabilities(model, ids, [edit])[at, decision.id]
+        assert one.exact == pytest.approx(float(fall), abs=1e-3)
+    streams = model.activations(one_text(model, ids), [f"blocks.{i}.resid_post" for i in range(3)])
+    read = [model.stack.ln_final(x) for x in streams.values()]
+    states = [x.mean(1) if kind == "means" else x[:, at] for x in read]
+    leads = [int(model.to_logits(state).argmax()) for state in states]
+    assert set(leads[decision.layer :]) == {decision.id}
+    assert decision.layer == 0 or leads[decision.layer - 1] != decision.id
+
+
+def test_a_class_of_each_token_is_no_decision():
+    classes = ClassesConfig(labels=LABELS, place="each")
+    found = highlights(small.model(vocab_size=256, head="classes", classes=classes), ByteTokenizer(), list(b"a dog"))
+    assert (found.surprises, found.decision) == ((), None)

@@ -9,8 +9,10 @@ from streamlit.testing.v1 import AppTest
 from pages.facts import pages
 from pages.ui import links
 from pages.ui.components import scene
+from tests.nightly import often
 from tests.pages import visits
 from tests.pages.figures import scenes
+from tests.pages.own_models import brought
 from tests.pages.visits import press, run, said
 from tfcore.views.model import parts as views
 
@@ -140,3 +142,14 @@ def test_the_prediction_after_any_token_is_explained():
     test = opened(token="99")
     assert river(test)["target"] == len(river(test)["tokens"]) - 1
     assert "Corrected from the link: token 99" in said(test, "caption")
+
+
+@pytest.mark.parametrize("family", often(["feelings", "names"], ["feelings"]))
+def test_the_river_of_what_names_classes_ends_in_them(allowed, family):
+    labels = {"feelings": {"sad", "glad"}, "names": {"other", "name", "place"}}[family]
+    brought(f"./{family}")
+    test = opened(model=f"./{family}", text="the dog sat")
+    assert {name for name, _ in river(test)["next"]} == labels
+    assert not [button for button in test.button if button.label == "Write the next token"]
+    [link] = [e.proto for e in test.main if getattr(e, "type", "") == "page_link" and "The same on" in e.proto.label]
+    assert parse_qs(link.query_string)["by"] == ["the class"]

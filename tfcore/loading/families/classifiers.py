@@ -106,8 +106,9 @@ def with_classes(model_type: str, family: Family) -> Family:
         if kind is None:
             return base
         classes = heads[kind].config(s, kind)
-        # the pooler of BERT is the dense layer of this head
-        return replace(base, head="classes", classes=classes, pooler=False, logit_bias=None)
+        # the pooler of BERT is the dense layer of this head; what is done to the scores of tokens is not done to these
+        plain = replace(base, pooler=False, logit_bias=None, logit_scale=1.0, logit_softcap=None)
+        return replace(plain, head="classes", classes=classes)
 
     rows = {
         "classes.score": dict.fromkeys(head.score for head in heads.values()),

@@ -10,7 +10,8 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.inspection.edits import Edit
-from tfcore.measures.attribution_patching import FirstOrder, first_order
+from tfcore.measures.answers import answers_of
+from tfcore.measures.attribution_patching import FirstOrder, first_order, part_effects, part_names
 from tfcore.measures.effect_metric import logits_of
 from tfcore.measures.heads.sink import sink_tokens, without_keys
 from tfcore.measures.highlights.links import Link, links
@@ -77,7 +78,8 @@ class Dependence:
         token: as text; empty for a head.
         estimate: of a token, by how many nats the log-probability would fall without it, to first order; of a head,
             its direct share in the lead of the predicted token over the next one, in logits: to first order early
-            heads, which do much for any prediction, would stand before those that write it.
+            heads, which do much for any prediction, would stand before those that write it. Where no logit is a sum of
+            such shares, as of an encoder's classes, it is the fall to first order.
         exact: by how many nats the log-probability falls without it, measured; None where it was not.
     """
 
@@ -89,13 +91,13 @@ class Dependence:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A prediction and where it is made.
+    """A prediction, of a token or of the text's class, and where it is made.
 
     Args:
-        position: of the token after which it stands.
+        position: of the token after which it stands, or at which the class is read.
         id, token: what is predicted.
         probability: of it.
-        layer: the first from which on it is the most probable token after every layer, read by the logit lens.
+        layer: the first from which on it is the most probable after every layer, read by the logit lens.
         tokens, heads: those it depends on most, see Dependence: a token replaced by the mean of the text's
             embeddings, a head that writes nothing.
     """
@@ -119,7 +121,7 @@ class Highlights:
         on_first: mean weight of all heads on the first token.
         repeated: the longest repeated spans.
         surprises: the least expected tokens; empty where a model does not predict the next token.
-        decision: None there, too.
+        decision: None there, too, but for the class of a text.
         cut: words that are cut into many tokens.
         against_usual: whether links were ranked against what heads do on general texts.
     """
@@ -140,7 +142,7 @@ class _Pass:
 
     Args:
         hidden: the last hidden states.
-        logits: of every position.
+        logits: of every position; those of a text's class alike at each.
         position: whose prediction is explained.
     """
 
@@ -148,6 +150,10 @@ class _Pass:
     hidden: Float[Tensor, "1 seq d_model"]
     logits: Float[Tensor, "seq vocab"]
     position: int
+
+    def read(self, model: Transformer, ids: Sequence[int]) -> Sequence[int]:
+        """The ids that the prediction is made from: in an encoder all."""
+        return ids[: self.position + 1] if model.config.architecture == "decoder" else ids
 
 
 def highlights(
@@ -176,7 +182,7 @@ def highlights(
         links=links(tokenizer, ids, rest, hidden, words, usual),
         on_first=float(patterns[:, :, 1:, 0].mean()) if len(ids) > 1 else 1.0,
         repeated=repeated_spans(tokenizer, ids, rest),
-        surprises=() if run is None else _surprises(tokenizer, ids, run.logits),
+        surprises=_surprises(tokenizer, ids, run.logits) if run is not None and model.config.classes is None else (),
         decision=None if run is None else _decision(model, tokenizer, ids, run),
         cut=cut_words(words),
         against_usual=usual is not None,
@@ -234,25 +240,45 @@ def _repetitions(ids: Sequence[int]) -> list[tuple[int, int, int]]:
 def _there_and_back(
     model: Transformer, text: str, words: Sequence[Word], ids: Sequence[int], names: Sequence[str]
 ) -> _Pass | None:
-    """A pass with the attention maps, and back from the log-probability of the predicted token; None of a model that
-    does not predict the next one."""
-    try:
-        check_model(model)
-    except ValueError:
+    """A pass with the attention maps, and back from the log-probability of the predicted token, or of the class; None
+    of a model that neither predicts the next token nor gives the text a class."""
+    adds_up, of_text = _adds_up(model), _has_class(model)
+    if not of_text and (not adds_up or model.config.classes is not None):
         return None
     streams = [f"blocks.{layer}.resid_post" for layer in range(model.config.n_layers)]
     seen: list[tuple[Tensor, Tensor, int]] = []
 
     def certainty(hidden: Float[Tensor, "row seq d_model"]) -> Float[Tensor, " row"]:
+        if of_text:
+            scores = logits_of(model, model.answer_state(hidden))
+            position = model.config.read_at % hidden.shape[1]
+            seen.append((hidden.detach(), scores.detach().expand(hidden.shape[1], -1), position))
+            return scores.log_softmax(-1).max(-1).values
         with torch.no_grad():
             logits = logits_of(model, hidden.detach()).squeeze(0)
         position = explained(text, words, logits.softmax(-1).max(-1).values.tolist())
         seen.append((hidden.detach(), logits, position))
         return logits_of(model, hidden[:, position]).log_softmax(-1).max(-1).values
 
-    others = [*names, *streams, *written_names(model.config)]
-    found = first_order(model, one_text(model, ids), ["embed"], certainty, others)
+    others = [*names, *streams, *(written_names(model.config) if adds_up else ["blocks.0.resid_pre"])]
+    parts = [] if adds_up else part_names(model)
+    found = first_order(model, one_text(model, ids), ["embed", *parts], certainty, others)
     return _Pass(found, *seen[0])
+
+
+def _adds_up(model: Transformer) -> bool:
+    """Whether a logit is the sum of what the parts of a model wrote."""
+    try:
+        check_model(model)
+    except ValueError:
+        return False
+    return True
+
+
+def _has_class(model: Transformer) -> bool:
+    """Whether a model gives a text one class of several."""
+    classes = model.config.classes
+    return classes is not None and classes.meaning == "one" and classes.place != "each"
 
 
 def explained(text: str, words: Sequence[Word], certainty: Sequence[float]) -> int:
@@ -287,8 +313,12 @@ def _decision(model: Transformer, tokenizer: Tokenizer, ids: Sequence[int], run:
     at, values, slopes = run.position, run.found.values, run.found.gradients
     predicted = int(run.logits[at].argmax())
     with torch.no_grad():
-        states = torch.cat([values[f"blocks.{i}.resid_post"][:, at] for i in range(model.config.n_layers)])
-        leads = (lens_logits(model, states).argmax(-1) == predicted).tolist()
+        streams = torch.cat([values[f"blocks.{i}.resid_post"] for i in range(model.config.n_layers)])
+        if _has_class(model):
+            read = logits_of(model, model.answer_state(model.stack.ln_final(streams)))
+        else:
+            read = lens_logits(model, streams[:, at])
+        leads = (read.argmax(-1) == predicted).tolist()
         embedded = values["embed"][0]
         mean = embedded.mean(0)
         tokens = ((embedded - mean) * slopes["embed"][0]).sum(-1)
@@ -296,11 +326,11 @@ def _decision(model: Transformer, tokenizer: Tokenizer, ids: Sequence[int], run:
     return Decision(
         position=at,
         id=predicted,
-        token=piece_of(tokenizer, predicted),
+        token=answers_of(model, tokenizer).tokens([predicted])[0],
         probability=float(run.logits[at].softmax(-1)[predicted]),
         layer=next((i for i in range(len(leads)) if all(leads[i:])), len(leads) - 1),
         tokens=_tokens(model, tokenizer, ids, run, predicted, tokens, mean),
-        heads=_heads(model, run, predicted),
+        heads=_heads(model, ids, run, predicted),
     )
 
 
@@ -321,16 +351,24 @@ def _tokens(
     return tuple(found)
 
 
-def _heads(model: Transformer, run: _Pass, predicted: int) -> tuple[Dependence, ...]:
+def _shares(model: Transformer, run: _Pass, predicted: int) -> Float[ndarray, "layer head"]:
+    """The direct shares of all heads in the lead of the prediction, or to first order their effects on it."""
+    if not _adds_up(model):
+        heads = part_effects(model, run.found, "zero")[0, :, : model.config.attention.n_heads]
+        return heads.float().cpu().numpy()
     best = run.logits[run.position].topk(min(2, len(run.logits[run.position]))).indices.tolist()
     parts = parts_at(model, Output(run.hidden, None, run.found.values), run.position)
-    shares = contributions(model, parts, predicted, best[-1]).heads
+    return contributions(model, parts, predicted, best[-1]).heads
+
+
+def _heads(model: Transformer, ids: Sequence[int], run: _Pass, predicted: int) -> tuple[Dependence, ...]:
+    shares = _shares(model, run, predicted)
     places = [divmod(int(i), shares.shape[1]) for i in np.argsort(-shares, axis=None, kind="stable")[:MOST]]
     heads: list[Dependence] = []
     for layer, head in places:
         if shares[layer, head] <= 0:
             break
-        exact = None if heads else float(run.found.quantity) - _without_head(model, run, predicted, layer, head)
+        exact = None if heads else float(run.found.quantity) - _without_head(model, ids, run, predicted, layer, head)
         heads.append(Dependence((layer, head), "", float(shares[layer, head]), exact))
     return tuple(heads)
 
@@ -341,17 +379,18 @@ def _without_token(
 ) -> float:
     """The log-probability of the predicted token with another embedding of one token, nats."""
     edit = Edit.replace("embed", mean, positions=[place])
-    hidden = model(one_text(model, ids[: run.position + 1]), edits=[edit], logits_to_keep=NO_LOGITS).hidden
+    hidden = model(one_text(model, run.read(model, ids)), edits=[edit], logits_to_keep=NO_LOGITS).hidden
     return _log_probability(model, hidden, predicted)
 
 
 @torch.no_grad()
-def _without_head(model: Transformer, run: _Pass, predicted: int, layer: int, head: int) -> float:
+def _without_head(model: Transformer, ids: Sequence[int], run: _Pass, predicted: int, layer: int, head: int) -> float:
     """The same, of a head that writes nothing: the blocks below it are as they were."""
     stream = run.found.values[f"blocks.{layer - 1}.resid_post" if layer else "blocks.0.resid_pre"]
     edit = Edit.zero(f"blocks.{layer}.attn.z", heads=[head])
-    return _log_probability(model, model.resume(stream[:, : run.position + 1], layer, edits=[edit]), predicted)
+    read = len(run.read(model, ids))
+    return _log_probability(model, model.resume(stream[:, :read], layer, edits=[edit]), predicted)
 
 
 def _log_probability(model: Transformer, hidden: Float[Tensor, "1 seq d_model"], predicted: int) -> float:
-    return float(logits_of(model, hidden[:, -1]).log_softmax(-1)[0, predicted])
+    return float(logits_of(model, model.answer_state(hidden)).log_softmax(-1)[0, predicted])

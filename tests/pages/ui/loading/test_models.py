@@ -94,11 +94,9 @@ INSTEAD = (
     | {
         page: dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder")
         | {"headless": "without a head", "names": "it tells classes apart"}
-        for page in (
-            *("text in bits", "next token as bars", "generation", "beams", "cached", "induction", "circuit", "stream"),
-            "lens",
-        )
+        for page in (*("text in bits", "next token as bars", "generation", "beams", "cached", "induction", "circuit"),)
     }
+    | dict.fromkeys(("stream", "lens"), dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder"))
     | {  # which show what a class of a text depends on
         page: dict.fromkeys({*ENCODERS, *BOTH} - {"feelings"}, "needs a decoder")
         | {

@@ -3,14 +3,13 @@
 import pandas as pd
 
 from tfcore.measures.logit_attribution import Against
-from tfcore.measures.one_text import piece_of
 from tfcore.measures.token_text import visible
 from tfcore.views.beside import counterpart, ids_of, legend_of, names_of
 from tfcore.views.inside.stream.draw.lens import paths_beside_figure
 from tfcore.views.inside.stream.draw.parts import beside_figure
 from tfcore.views.inside.stream.measure.lens import TokenPath, path_of
 from tfcore.views.inside.stream.measure.parts import LARGEST, contributions_of, instalments_beside
-from tfcore.views.inside.stream.measure.text import read_of
+from tfcore.views.inside.stream.measure.text import answers, read_of
 from tfcore.views.inside.stream.say.beside import largest_difference, led_from
 from tfcore.views.sources import Reading, opened
 from tfcore.views.view import View, view
@@ -20,10 +19,14 @@ Place = tuple[int, int]  # of a prediction: position in the text, and the id of 
 
 def place_beside(first: Reading, second: Reading, place: Place) -> Place | None:
     """The place in the second reading of what stands at a place of the first; None where its model has no token of the
-    same text."""
+    same text, or no class of the same name."""
     position, token = place
     if first.model != second.model:
-        found = ids_of(second.model).get(piece_of(opened(first.model)[1], token))
+        here, there = (opened(one.model)[0].config.classes for one in (first, second))
+        if (here is None) != (there is None):
+            return None
+        named = ids_of(second.model) if there is None else {name: i for i, name in enumerate(there.labels)}
+        found = named.get(answers(first, [token])[0])
         if found is None:
             return None
         token = found
@@ -38,7 +41,7 @@ def lens_beside(first: Reading, second: Reading, place: Place, other: Place) -> 
         place, other: position and token in the first reading and in the second.
     """
     paths = tuple(path_of(one, at, (token,), None) for one, (at, token) in ((first, place), (second, other)))
-    names, piece = names_of(first, second), piece_of(opened(first.model)[1], place[1])
+    names, (piece,) = names_of(first, second), answers(first, place[1:])
     return View(
         key="lens-beside",
         title=f"{visible(piece)}, beside another",
@@ -64,7 +67,7 @@ def parts_beside(first: Reading, second: Reading, place: Place, other: Place, ag
         against: see summed.
     """
     attributed = [contributions_of(one, *at, against) for one, at in ((first, place), (second, other))]
-    names, piece = names_of(first, second), piece_of(opened(first.model)[1], place[1])
+    names, (piece,) = names_of(first, second), answers(first, place[1:])
     rows = instalments_beside(attributed[0], attributed[1], LARGEST, by_kind=first.model != second.model)
     return View(
         key="parts-beside",

@@ -8,7 +8,7 @@ from tfcore.measures.token_text import label, tick_labels
 from tfcore.views.finding import state
 from tfcore.views.inside.stream.draw.lens import CELL, divergence_figure, lens_grid, token_path_figure
 from tfcore.views.inside.stream.measure.lens import Lens, cells_of, compared_of, lens_of, logit_lens, path_of
-from tfcore.views.inside.stream.measure.text import read_of
+from tfcore.views.inside.stream.measure.text import answers, read_of
 from tfcore.views.inside.stream.say.lens import (
     correct_at_ends,
     correct_by_stage,
@@ -45,7 +45,7 @@ def lens(reading: Reading, stages: tuple[str, ...], tuned: str | None, position:
             read.correct_cells()[:, shown].T,
             printed.hovers[shown],
             labels[shown],
-            [*labels[1:], ""][shown],
+            following_labels(reading, read, labels)[shown],
             stage_names(read.stages),
             position,
             first,
@@ -57,7 +57,8 @@ def lens(reading: Reading, stages: tuple[str, ...], tuned: str | None, position:
             state(
                 "lens",
                 "Left the token read, in the cells the top prediction (stronger colour: more probable), right the "
-                "token that follows; framed where they agree. {ends}",
+                "{right}; framed where they agree. {ends}",
+                right="token that follows" if read.classes is None else "class that the model names there in the end",
                 ends=correct_at_ends(read),
             ),
         ),
@@ -74,6 +75,11 @@ def lens(reading: Reading, stages: tuple[str, ...], tuned: str | None, position:
         terms=("logit lens", "tuned lens", "KL divergence"),
         code=(lens_logits, logit_lens, TunedLens, tuned_lens_logits, divergence),
     )
+
+
+def following_labels(reading: Reading, read: Lens, labels: list[str]) -> list[str]:
+    """What stands to the right of each row: the token that follows, or the class of the end."""
+    return [*labels[1:], ""] if read.classes is None else tick_labels(answers(reading, read.classes.tolist()), 10)
 
 
 def _table(read: Lens, pieces: list[list[list[str]]], tokens: list[str]) -> pd.DataFrame:
@@ -98,7 +104,7 @@ def stage_by_stage(reading: Reading, position: int, tokens: tuple[int, ...], tun
     Args:
         tokens: ids, the first of which is spoken of.
     """
-    path, names = path_of(reading, position, tokens, tuned), opened(reading.model)[1].tokens(tokens)
+    path, names = path_of(reading, position, tokens, tuned), answers(reading, tokens)
     path_finding = probability_by_stage(path, names[0])
     return View(
         key="climb",

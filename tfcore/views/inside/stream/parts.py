@@ -12,7 +12,6 @@ from tfcore.measures.logit_attribution import (
     promoted_by,
     stream_parts,
 )
-from tfcore.measures.one_text import piece_of
 from tfcore.measures.token_text import label, tick_labels
 from tfcore.views.finding import state
 from tfcore.views.inside.scale_end import scale_end
@@ -25,7 +24,7 @@ from tfcore.views.inside.stream.measure.parts import (
     promoted_of,
     shares_by_part,
 )
-from tfcore.views.inside.stream.measure.text import read_of
+from tfcore.views.inside.stream.measure.text import answers, read_of
 from tfcore.views.inside.stream.say.parts import largest_instalment, largest_part, logit_sum, promotes
 from tfcore.views.sources import Reading, opened
 from tfcore.views.view import View, view
@@ -51,7 +50,7 @@ def summed(reading: Reading, position: int, token: int, against: Against = "mean
         title="The sum of all parts",
         result=attributed,
         chart=running_sum(names, shares, [part_role(name) for name in names], height),
-        described=logit_sum(attributed, piece_of(opened(reading.model)[1], token)),
+        described=logit_sum(attributed, answers(reading, [token])[0]),
         findings=(
             state(
                 "shares",
@@ -133,7 +132,8 @@ def promoted(reading: Reading, position: int, layer: int, head: int | None) -> V
         head: None for the feed-forward layer.
     """
     ids, pieces = read_of(reading).ids, promoted_of(reading, position, layer, head)
-    following = ids[position + 1] if position + 1 < len(ids) else None
+    classes = opened(reading.model)[0].config.classes
+    following = ids[position + 1] if classes is None and position + 1 < len(ids) else None
     marked = pieces.ids.index(following) if following in pieces.ids else None
     return View(
         key="writes",
@@ -144,18 +144,19 @@ def promoted(reading: Reading, position: int, layer: int, head: int | None) -> V
             pieces.shares,
             None if marked is None else label(pieces.tokens[marked], 12),
             height=300,
-            axis="share in each token's logit",
+            axis=f"share in each {'token' if classes is None else 'class'}'s logit",
             up=part_role(pieces.part),
         ),
         described=promotes(pieces),
         findings=(
             state(
                 "written",
-                "What {part} writes here, projected on the vocabulary: the logits it raises most relative to the mean, "
+                "What {part} writes here, projected on the {answers}: the logits it raises most relative to the mean, "
                 "and those it lowers most.{marked}",
                 part=pieces.part,
+                answers="vocabulary" if classes is None else "classes",
                 marked="" if marked is None else " ◂ follows in the text.",
             ),
         ),
-        table=lambda: pd.DataFrame({"token": pieces.tokens, "share": pieces.shares}),
+        table=lambda: pd.DataFrame({"token" if classes is None else "class": pieces.tokens, "share": pieces.shares}),
     )

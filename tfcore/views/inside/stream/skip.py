@@ -6,6 +6,7 @@ import pandas as pd
 
 from tfcore.charts.part_by_token import part_by_token
 from tfcore.measures import interventions
+from tfcore.measures.answers import answers_of
 from tfcore.measures.token_text import tick_labels
 from tfcore.views.finding import state
 from tfcore.views.inside.effects import next_token
@@ -29,7 +30,7 @@ ROWS = 30  # of the picture; of a model with more parts, those of one kind
 
 @view
 def without(reading: Reading, position: int, skipped: str, token: int, against: int | None = None) -> View:
-    """The next token with a sublayer or a block skipped.
+    """The next token, or the class, with a sublayer or a block skipped.
 
     Args:
         position: of the text, after which is predicted.
@@ -40,7 +41,8 @@ def without(reading: Reading, position: int, skipped: str, token: int, against: 
     model, tokenizer = opened(reading.model)
     names = skips(model.config)[skip_titles(model.config).index(skipped)]
     read, effect = read_of(reading).tokens[position], effect_of(reading, position, names)
-    return next_token(effect, tokenizer, read, position, ("whole model", f"without {skipped}"), token, against)
+    runs = "whole model", f"without {skipped}"
+    return next_token(effect, answers_of(model, tokenizer), read, position, runs, token, against)
 
 
 def rows_shown(titles: Sequence[str], skipped: str) -> list[int]:

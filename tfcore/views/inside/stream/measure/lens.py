@@ -16,7 +16,7 @@ from tfcore.measures.lenses import LensComparison, check_model, compare_lenses, 
 from tfcore.measures.one_text import one_text
 from tfcore.measures.token_text import label
 from tfcore.model import Transformer
-from tfcore.views.inside.stream.measure.text import read_of
+from tfcore.views.inside.stream.measure.text import answers, read_of
 from tfcore.views.kept import kept
 from tfcore.views.sources import Reading, opened
 
@@ -26,15 +26,17 @@ EMBEDDED = "embed"  # the short name of the first stage
 
 @dataclass(frozen=True, slots=True)
 class Lens:
-    """Top predictions read from the stream at some stages and every position of a text.
+    """Top predictions, of tokens or of classes, read from the stream at some stages and every position of a text.
 
     Args:
         stages: names of the stream's states, see tfcore.inspection.capture.
         best: ids of the most probable tokens, the most probable first.
         probability: of each of them.
-        next_probability: probability of the token that follows in the text.
-        next_rank: how many tokens are more probable than that one; 0 where it is the top prediction.
+        next_probability: probability of the token that follows in the text; of classes, of that which the model names
+            at the position in the end.
+        next_rank: how many are more probable than that one; 0 where it is the top prediction.
         tuned: whether they are read by a tuned lens.
+        classes: ids of the classes that the model names in the end; None where it predicts tokens.
     """
 
     stages: tuple[str, ...]
@@ -43,10 +45,12 @@ class Lens:
     next_probability: Float[ndarray, "stage next"]
     next_rank: Int[ndarray, "stage next"]
     tuned: bool = False
+    classes: Int[ndarray, " seq"] | None = None
 
     def correct_cells(self) -> Bool[ndarray, "stage seq"]:
-        """Whether each top prediction is the token that follows; never at the last position, which nothing follows."""
-        return np.pad(self.next_rank == 0, ((0, 0), (0, 1)))
+        """Whether each top prediction is the token that follows, never at the last position, which nothing follows; or
+        the class of the end."""
+        return np.pad(self.next_rank == 0, ((0, 0), (0, self.best.shape[1] - self.next_rank.shape[1])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +86,21 @@ def logit_lens(
     names = stages(model.config) if chosen is None else tuple(chosen)
     text = one_text(model, ids)
     states = model.activations(text, names)
-    following = text[:, 1:].T  # (next, 1)
+    classes = model(text).logits.argmax(-1).squeeze(0) if model.config.classes is not None else None
+    following = (text[0, 1:] if classes is None else classes)[:, None]  # (next, 1)
     rows = []
     for name in names:  # one by one: all logits at once would be stage * seq * vocab numbers
         x = states[name].squeeze(0)
         logits = lens_logits(model, x if tuned is None else tuned(name, x)).float()
         probability = logits.softmax(1)
-        top = probability.topk(min(KEPT, model.config.vocab_size))
-        next_probability = probability[:-1].gather(1, following).squeeze(1)
-        next_rank = (logits[:-1] > logits[:-1].gather(1, following)).sum(1)
+        top = probability.topk(min(KEPT, probability.shape[1]))
+        followed = logits[: len(following)]
+        next_probability = probability[: len(following)].gather(1, following).squeeze(1)
+        next_rank = (followed > followed.gather(1, following)).sum(1)
         rows.append((top.indices, top.values, next_probability, next_rank))
     best, values, next_values, ranks = (torch.stack(part).cpu().numpy() for part in zip(*rows, strict=True))
-    return Lens(names, best, values, next_values, ranks, tuned is not None)
+    named = None if classes is None else classes.cpu().numpy()
+    return Lens(names, best, values, next_values, ranks, tuned is not None, named)
 
 
 @torch.no_grad()
@@ -138,7 +145,7 @@ def lens_cells(read: Lens, pieces: Sequence[Sequence[Sequence[str]]], tokens: Se
 def _hover(read: Lens, pieces: Sequence[Sequence[Sequence[str]]], tokens: Sequence[str], s: int, i: int) -> str:
     guesses = zip(pieces[s][i], read.probability[s, i].tolist(), strict=True)
     first = ", ".join(f"{label(token, 10)} {probability:.0%}" for token, probability in guesses)
-    if i + 1 == len(tokens):
+    if i + 1 == len(tokens) or read.classes is not None:
         return first
     rank, probability = read.next_rank[s, i] + 1, read.next_probability[s, i]
     return f"{first}<br>'{label(tokens[i + 1], 10)}' has rank {rank}, {probability:.1%}"
@@ -146,9 +153,9 @@ def _hover(read: Lens, pieces: Sequence[Sequence[Sequence[str]]], tokens: Sequen
 
 def _lens(reading: Reading, stages: tuple[str, ...], tuned: str | None) -> tuple[Lens, list[list[list[str]]]]:
     """A lens, and its predictions as pieces of text, (stage, position, guess)."""
-    model, tokenizer = opened(reading.model)
+    model = opened(reading.model)[0]
     read = logit_lens(model, read_of(reading).ids, stages, None if tuned is None else load_tuned_lens(tuned))
-    return read, [[tokenizer.tokens(row) for row in stage] for stage in read.best.tolist()]
+    return read, [[answers(reading, row) for row in stage] for stage in read.best.tolist()]
 
 
 def _cells(reading: Reading, stages: tuple[str, ...], tuned: str | None) -> Cells:

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.measures.answers import answers_of
 from tfcore.measures.logit_attribution import (
     Against,
     Contributions,
@@ -103,16 +104,16 @@ class Promoted(NamedTuple):
 def most_promoted(
     model: Transformer, tokenizer: Tokenizer, parts: Parts, layer: int, head: int | None, up: int, down: int
 ) -> Promoted:
-    """The first `up` and the last `down` tokens by the share of one part; see `promoted_by`.
+    """The first `up` and the last `down` tokens, or classes, by the share of one part; see `promoted_by`.
 
     Args:
         head: None for the feed-forward layer.
     """
     lift = promoted_by(model, parts, layer, head)
     order = (-lift).argsort(kind="stable")
-    ids = [*order[:up].tolist(), *order[-down:].tolist()]
+    ids = order.tolist() if len(order) <= up + down else [*order[:up].tolist(), *order[-down:].tolist()]
     part = f"{'feed-forward' if head is None else f'head {head}'} of layer {layer}"
-    return Promoted(part, tuple(ids), tuple(tokenizer.tokens(ids)), tuple(lift[ids].tolist()))
+    return Promoted(part, tuple(ids), tuple(answers_of(model, tokenizer).tokens(ids)), tuple(lift[ids].tolist()))
 
 
 def _written(reading: Reading) -> Output:

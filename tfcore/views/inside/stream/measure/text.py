@@ -1,5 +1,8 @@
 """The text that is looked at."""
 
+from collections.abc import Sequence
+
+from tfcore.measures.answers import answers_of
 from tfcore.measures.one_text import UsedTokens, last_tokens
 from tfcore.views.kept import kept
 from tfcore.views.sources import Reading, opened
@@ -13,3 +16,8 @@ def _read(reading: Reading) -> UsedTokens:
 
 
 read_of = kept(_read, entries=64)
+
+
+def answers(reading: Reading, ids: Sequence[int]) -> list[str]:
+    """The tokens that the model of a reading predicts, or its classes, as pieces of text."""
+    return answers_of(*opened(reading.model)).tokens(ids)

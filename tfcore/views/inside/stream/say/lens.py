@@ -68,14 +68,16 @@ def _read_from(stage: str) -> str:
 
 
 def correct_by_stage(read: Lens) -> Statement:
-    """The number of positions at which the top prediction is the token that follows, stage by stage."""
+    """The number of positions at which the top prediction is the token that follows, or the class of the end, stage by
+    stage."""
     names, counts = stage_names(read.stages), read.correct_cells().sum(1).tolist()
     possible = read.next_rank.shape[1]
     return state(
         "correct by stage",
-        "{lens}: predictions at {positions} positions after {stages} stages. Correct of {possible}: {counts}.",
+        "{lens}: predictions at {positions} positions after {stages} stages. {right} of {possible}: {counts}.",
         lens="Tuned lens" if read.tuned else "Logit lens",
-        positions=possible + 1,
+        right=_right(read),
+        positions=read.best.shape[1],
         stages=len(names),
         possible=possible,
         counts=", ".join(f"{count} {_read_from(name)}" for name, count in zip(names, counts, strict=True)),
@@ -87,7 +89,8 @@ def correct_at_ends(read: Lens) -> Statement:
     names, counts = stage_names(read.stages), read.correct_cells().sum(1).tolist()
     return state(
         "correct at ends",
-        "Correct of {possible}: {first} after {begins}, {last} after {ends}.",
+        "{right} of {possible}: {first} after {begins}, {last} after {ends}.",
+        right=_right(read),
         possible=read.next_rank.shape[1],
         first=counts[0],
         begins="the embedding" if names[0] == EMBEDDED else names[0],
@@ -96,11 +99,26 @@ def correct_at_ends(read: Lens) -> Statement:
     )
 
 
+def _right(read: Lens) -> str:
+    """What the framed cells are."""
+    return "Correct" if read.classes is None else "The class of the end"
+
+
 def correct_on_the_way(read: Lens) -> Statement:
     """At how many positions the token that follows is the top prediction after the last stage, at how many of these it
-    was already a stage before, and at how many it was at some stage and is not after the last."""
+    was already a stage before, and at how many it was at some stage and is not after the last; of classes, at how many
+    that of the end is read half way."""
     framed = read.correct_cells()
     last, before = framed[-1], framed[-2] if len(framed) > 1 else framed[-1]
+    if read.classes is not None:
+        half = len(framed) // 2
+        return state(
+            "class on the way",
+            "Half way, {stage}, the class is that of the end, framed, at {half} of {n:counted position}.",
+            stage=_read_from(stage_names(read.stages)[half]),
+            half=int(framed[half].sum()),
+            n=framed.shape[1],
+        )
     if not framed.any():
         return state("nowhere", "The correct next token, framed, is the prediction nowhere in this text, at no stage.")
     was = ", at {before} of them already a stage before" if last.any() else ""
