@@ -20,9 +20,10 @@ from pages.ui.session import Visit, session
 from pages.ui.streamlit_internals import is_return
 from tfcore.tokenizers.tokenizer import MARK, unmarked
 
-VERSION = "4"
-# 1 knew no default that depends on the server; 2 began attributions from zero vectors, 3 the front page with `stories`.
-KNOWN = ("1", "2", "3", VERSION)
+VERSION = "5"
+# 1 knew no default that depends on the server; 2 began attributions from zero vectors, 3 the front page with `stories`;
+# 4 drew the first token in every map of /induction.
+KNOWN = ("1", "2", "3", "4", VERSION)
 PLAIN_CHARACTERS = 2_000
 LINK_CHARACTERS = 6_000  # of text in an address; browsers, chats and proxies cut addresses from about 8,000 on
 # A line of text has the kind of a choice: a model is typed on one page and chosen on the others.

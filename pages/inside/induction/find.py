@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from pages.inside import reading
-from pages.ui import controls, fragments, head_links, in_your_text, notices, page
+from pages.ui import controls, fragments, head_links, in_your_text, links, notices, page
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel, panel
 from pages.ui.loading import models
@@ -38,6 +38,10 @@ KNOCK = {
     "others": "other heads (control)",
     "own": "heads you name",
 }
+HIDE = (
+    "A head that finds nothing to copy rests on the first token, whatever it is (an attention sink). The map is drawn "
+    "without it, and its colours end at the largest other weight; no number changes."
+)
 FIRST = {"layer": 3, "head": 0}  # an induction head of stories
 TRY: dict[str, dict[str, Any]] = {
     "only one of them": {"text_is": "random", "model": "stories", "knock": "own", "off": "3.0", **FIRST},
@@ -107,12 +111,14 @@ def find() -> None:
                     controls.place("Layer", "layer", config.n_layers, first[0]),
                     controls.place("Head", "head", config.attention.n_heads, first[1]),
                 )
+                without = kind != "random" and not links.is_old("4")
+                hide = controls.toggle("Hide first token", "hide", without, help=HIDE)
         with right:
             above = st.container()
         st.subheader("Zero ablation: set heads to zero, and measure the loss", anchor=False)
         off = choose_off(name, kinds)
         with above:
-            show_stripe(p, name, task, off, place)
+            show_stripe(p, name, task, off, place, hide)
             if task.text:
                 in_your_text.reserve()
         with beside:
@@ -157,9 +163,10 @@ def in_stripe(chip: Chip) -> dict[str, Any] | None:
     return {"text_is": "once", "layer": layer, "head": head}
 
 
-def show_stripe(p: Panel, name: str, task: CopyTask, off: tuple[Place, ...], head: Place) -> None:
-    """The attention pattern of one head; a click on a cell leads to why the head looks there."""
-    shown = views.stripe(name, task, off, *head)
+def show_stripe(p: Panel, name: str, task: CopyTask, off: tuple[Place, ...], head: Place, hide: bool) -> None:
+    """The attention pattern of one head, without its first token if `hide`; a click on a cell leads to why the head
+    looks there."""
+    shown = views.stripe(name, task, off, *head, hide_first=hide)
     ids, pattern = shown.result.ids.tolist(), shown.result.patterns[head]
     # What is ablated in layers below changes the score: the page on heads takes apart that of the whole model.
     changed = any(layer < head[0] for layer, _ in off)

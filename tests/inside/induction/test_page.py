@@ -20,7 +20,9 @@ from tfcore.measures.heads.induction_heads import copying, evaluate_heads, rando
 from tfcore.measures.heads.kinds import repeated_tokens
 from tfcore.training import growing
 from tfcore.training.growing import GrowConfig
+from tfcore.views.inside import induction as views
 from tfcore.views.inside.induction.find import NAMES
+from tfcore.views.inside.induction.measure.find import CopyTask
 
 opened = partial(visits.opened, "inside/induction/page.py")
 FILM, GROW, CIRCUIT = "the phase change", "train one yourself", "the induction circuit"
@@ -81,6 +83,24 @@ def test_a_text_without_a_repeat_has_no_stripe_and_nothing_that_is_copied(text):
     assert "so there is no **stripe**" in said
     assert "nothing to copy" in said
     assert not re.search(r"second copy attends|copies nearly as well|The sequence is new", said)
+
+
+def test_a_text_is_drawn_without_its_first_token_and_random_tokens_with_it():
+    task = CopyTask("once", text=find.TEXT)
+    whole, without = (views.stripe("stories", task, (), 3, 0, hide_first=hide) for hide in (False, True))
+    weights, rest = (np.zeros((len(whole.result.ids),) * 2) for _ in range(2))
+    for cells, shown in ((weights, whole), (rest, without)):
+        table = shown.table()
+        cells[table["query"], table["key"]] = table["weight"]
+    np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-4)
+    assert weights[1:, 0].max() > 0.1
+    np.testing.assert_array_equal(rest[:, 1:], weights[:, 1:])
+    assert not rest[:, 0].any()
+    said = f"{weights[1:, 0].mean():.0%} of the weight of head 3.0; colours end at {weights[:, 1:].max():.2f}"
+    cases = (("once", {}, True), ("once", {"hide": "false"}, False), ("once", {"v": "4"}, False), ("random", {}, False))
+    for kind, more, hidden in cases:
+        asked = {"text_is": find.INPUTS[kind], "layer": "3", "head": "0", **more}
+        assert (said in figures(opened(**asked))["stripe"][0]["caption"]) == hidden
 
 
 def test_what_is_said_of_the_stripe_is_said_of_this_text():

@@ -15,11 +15,12 @@ from tfcore.views.finding import state
 from tfcore.views.foundations.heads.measure.attention_maps import map_table
 from tfcore.views.inside.induction.draw.find import head_grid, losses_figure, scale_end
 from tfcore.views.inside.induction.measure.find import CopyTask, copying_of, losses_alone
-from tfcore.views.inside.induction.say.find import copy_losses, highest_scores, induction_stripe
+from tfcore.views.inside.induction.say.find import copy_losses, first_hidden, highest_scores, induction_stripe
 from tfcore.views.sources import Source, opened
 from tfcore.views.view import View, view
 
 Score = Literal["induction", "previous token", "duplicate", "alone"]
+LEAST_END = 0.1  # where the colours of a map without its first token end at least: smaller weights stay pale
 NAMES: dict[Score, str] = {
     "induction": "induction",
     "previous token": "previous token",
@@ -69,21 +70,33 @@ def losses(model: Source, task: CopyTask, off: tuple[Place, ...]) -> View:
 
 
 @view
-def stripe(model: Source, task: CopyTask, off: tuple[Place, ...], layer: int, head: int) -> View:
-    """The attention pattern of one head on a text that repeats. See losses."""
+def stripe(
+    model: Source, task: CopyTask, off: tuple[Place, ...], layer: int, head: int, hide_first: bool = False
+) -> View:
+    """The attention pattern of one head on a text that repeats. See losses.
+
+    Args:
+        hide_first: whether the map is drawn without its first token, on which a head rests that finds nothing
+            (arXiv:2309.17453). The other weights stay what they are; their colours end at the largest.
+    """
     now, place = copying_of(model, task, off), (layer, head)
     pattern, n = now.patterns[place], len(now.ids)
-    labels = tick_labels(pieces_of(opened(model)[1], now.ids.tolist()))
-    striped = induction_stripe(now, place, off)
+    tokens = pieces_of(opened(model)[1], now.ids.tolist())
+    labels = tick_labels(tokens)
+    striped, hidden, end = induction_stripe(now, place, off), (), 1.0
+    if hide_first and n > 1:
+        share, rest = float(pattern[1:, 0].mean()), pattern * (np.arange(n) > 0)
+        end = max(float(rest.max()), LEAST_END)
+        hidden, pattern = (first_hidden(tokens[0], share, place, end),), rest
     return View(
         key="stripe",
         title="The attention pattern of one head",
         result=now,
-        chart=token_heatmap(pattern, labels, height=520, bar=False),
+        chart=token_heatmap(pattern, labels, zmax=end, height=520, bar=False),
         min_width=420,
         cursor=True,
         described=state("pattern", "Attention pattern. {stripe}", stripe=striped),
-        findings=(striped,),
+        findings=(striped, *hidden),
         note=f"Shape (query, key) = ({n}, {n}).",
         table=lambda: map_table(pattern, labels, labels),
     )

@@ -8,10 +8,12 @@ from numpy import ndarray
 
 from tfcore.measures.heads.induction_heads import STRONG, Copying, HeadsByScore, Place, listed, ranked
 from tfcore.measures.heads.kinds import targets
+from tfcore.measures.token_text import shorten, visible
 from tfcore.views.finding import Finding, Statement, state
 
 GONE = 0.8  # share of the copying that is lost: nearly all of it from here on
 LEFT = 0.1  # hardly any of it below this
+TOKEN_LETTERS = 12  # of a token in a sentence; a longer one is cut
 BEST = 3  # heads that a sentence about scores names
 SCORES = {  # what the number of each head is
     "induction": "mean weight on the token after an earlier occurrence of the query token",
@@ -32,6 +34,23 @@ def induction_stripe(now: Copying, head: Place, off: Sequence[Place]) -> Stateme
         "{name} puts {weight:.2f} of its weight on the token after an earlier occurrence of the query token.",
         name=name[0].upper() + name[1:],
         weight=float(now.scores["induction"][head]),
+    )
+
+
+def first_hidden(token: str, share: float, head: Place, end: float) -> Statement:
+    """The first token is left out of the map of a head.
+
+    Args:
+        share: of the weight of the other tokens that lies on it.
+        end: where the colours end.
+    """
+    return state(
+        "first token hidden",
+        "Hidden: '{token}' (0), with {share:.0%} of the weight of head {head}; colours end at {end:.2f}.",
+        token=shorten(visible(token), TOKEN_LETTERS),
+        share=share,
+        head=f"{head[0]}.{head[1]}",
+        end=end,
     )
 
 
