@@ -11,7 +11,7 @@ from tfcore.measures.heads.induction_heads import Place, copying, foreseeable, r
 from tfcore.measures.heads.kinds import targets
 from tfcore.measures.one_text import pieces_of
 from tfcore.measures.token_text import tick_labels
-from tfcore.views.finding import state
+from tfcore.views.finding import Finding, state
 from tfcore.views.foundations.heads.measure.attention_maps import map_table
 from tfcore.views.inside.induction.draw.find import head_grid, losses_figure, scale_end
 from tfcore.views.inside.induction.measure.find import CopyTask, copying_of, losses_alone
@@ -83,7 +83,8 @@ def stripe(
     pattern, n = now.patterns[place], len(now.ids)
     tokens = pieces_of(opened(model)[1], now.ids.tolist())
     labels = tick_labels(tokens)
-    striped, hidden, end = induction_stripe(now, place, off), (), 1.0
+    hidden: tuple[Finding, ...] = ()
+    striped, end = induction_stripe(now, place, off), 1.0
     if hide_first and n > 1:
         share, rest = float(pattern[1:, 0].mean()), pattern * (np.arange(n) > 0)
         end = max(float(rest.max()), LEAST_END)
