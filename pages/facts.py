@@ -1,6 +1,6 @@
 """The facts of all pages. Each page has its own in `facts.py`, beside its `page.py`; here they are found.
 
-Whatever lists pages reads them: the sidebar and the addresses, the front page, links, the map of a model, the tour, the
+Whatever lists pages reads them: the sidebar and the addresses, the front page, links, the map of a model, the
 glossary, previews of links, docs/pages.md, the tests. Nothing but the standard library is imported, neither here nor
 in any `facts.py`.
 """
@@ -51,26 +51,6 @@ class Sections:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
-    """A stop of the tour (ui/tour.py).
-
-    Args:
-        number: from 1 on, over all pages.
-        target: what is ringed, as a selector.
-        words: what is to be seen there, whatever the text.
-        action: what to do.
-        view: parameters of the address that set the view, but for the text. Values that several pages know travel along
-            with a visitor (a text, a head): a stop names all that matter to its view.
-    """
-
-    number: int
-    target: str
-    words: str
-    action: str
-    view: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """A page in words and names.
 
@@ -87,7 +67,6 @@ class Facts:
         sections: of the page.
         terms: of the glossary, which lead here -> the settings of the view that shows it ("part=large").
         parts: of the map of a model, which lead here.
-        stops: of the tour.
         live: whether it trains or measures while one looks, so that it is never the same twice.
     """
 
@@ -102,7 +81,6 @@ class Facts:
     sections: Sections = field(default_factory=Sections)
     terms: Mapping[str, str] = field(default_factory=dict)
     parts: tuple[Part, ...] = ()
-    stops: tuple[Stop, ...] = ()
     live: bool = False
 
 

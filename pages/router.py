@@ -11,7 +11,7 @@ if str(ROOT) not in sys.path:  # Streamlit puts this file's folder on the path, 
     sys.path.insert(0, str(ROOT))
 
 from pages import facts  # noqa: E402  (needs the path above)
-from pages.ui import embedding, links, notices, places, recent, shortcuts, streamlit_internals, tour  # noqa: E402
+from pages.ui import embedding, lesson_card, links, notices, places, recent, shortcuts, streamlit_internals  # noqa: E402
 from pages.ui.server import first_figures, view_menu  # noqa: E402
 from pages.ui.work import turns  # noqa: E402
 
@@ -27,14 +27,16 @@ shortcuts.go()
 first_figures.begin(present.url_path, asked=bool(st.query_params))
 is_new = links.arrive(present.url_path)
 recent.note(present.url_path, st.query_params.to_dict())
-tour.bar(present.url_path)
+lesson_card.show(present.url_path)
 shortcuts.begin(present.url_path)
 embedding.begin()
 with turns.opening() if is_new else nullcontext(), notices.whole_run():
     try:
         present.run()
         view_menu.tell()
+        lesson_card.answer()
     except streamlit_internals.stopped():  # a page that ends early has a foot, too
+        lesson_card.answer()
         shortcuts.foot(present.url_path)
         raise
     shortcuts.foot(present.url_path)

@@ -150,7 +150,7 @@ def written_keys() -> frozenset[str]:
             name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
             words = [word.value for word in call.args[:2] if isinstance(word, ast.Constant)] if name in MAKERS else []
             found |= {word for word in words if isinstance(word, str) and _NAME.fullmatch(word)}
-    return frozenset(found | {"v", "tour", "unknown", "p2", "q2", "model_z"})
+    return frozenset(found | {"v", "tour", "lesson", "lesson_z", "stop", "unknown", "p2", "q2", "model_z"})
 
 
 def spread(values: Sequence[str], keys: Iterable[str]) -> dict[str, list[str]]:

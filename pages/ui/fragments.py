@@ -6,13 +6,14 @@ from typing import NoReturn, ParamSpec
 
 import streamlit as st
 
-from pages.ui import notices, streamlit_internals
+from pages.ui import lesson_card, notices, streamlit_internals
 
 P = ParamSpec("P")
 
 
 def fragment(function: Callable[P, None], run_every: float | None = None) -> Callable[P, None]:
-    """`st.fragment`, after which the whole page runs again if the notices at its top have changed.
+    """`st.fragment`, after which the whole page runs again if the notices at its top, or the answer of a lesson, have
+    changed.
 
     Args:
         run_every: seconds after which it runs by itself, again and again.
@@ -23,7 +24,7 @@ def fragment(function: Callable[P, None], run_every: float | None = None) -> Cal
         try:
             function(*args, **kwargs)
         finally:  # also after st.stop
-            if notices.unsaid():
+            if notices.unsaid() or lesson_card.is_outdated():
                 st.rerun()
 
     part_of_page: Callable[P, None] = st.fragment(part, run_every=run_every)

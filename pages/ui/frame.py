@@ -20,7 +20,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui import fragments, page
+from pages.ui import fragments, lesson_card, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.components.scene import Told, scene
 from pages.ui.server import seen
@@ -56,6 +56,7 @@ def show(
         on_told: see scene.
     """
     seen.note(view)
+    lesson_card.note(view)
     told, caption = None, f"{view.caption} {hint}".strip()
     if isinstance(view.chart, Scene):
         told = scene(view.chart, key=view.key, alt=view.alt, caption=caption, about=about(view, hint), on_told=on_told)

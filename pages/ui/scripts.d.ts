@@ -286,15 +286,20 @@ interface AddressField extends HTMLInputElement {
   timer?: number
 }
 
-interface TourRingData {
+interface LessonRingData {
   target: string
+  lesson: string
   stop: number
 }
 
-interface TourRing extends HTMLElement {
+interface LessonProgressData {
+  told: string // what was told last, as the browser keeps it
+}
+
+interface LessonRing extends HTMLElement {
   ring?: HTMLElement
   timer?: ReturnType<typeof setInterval>
-  stop?: number // that was brought into sight
+  stop?: string // that was brought into sight
   until?: number // when it no longer is by itself
 }
 

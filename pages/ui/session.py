@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from pages.lessons.lesson import Lesson
+from tfcore.views.view import View
+
 KEY = "_session"
 
 
@@ -35,6 +38,9 @@ class Visit:
         texts: keys of the boxes for text drawn so far.
         examples: key of a control -> words that buttons of the page set it to.
         offered: name of each example on the page -> what it sets, by control.
+        found: key of a view -> the view, of those that this page has shown, while a lesson is on.
+        predicted: stop of a lesson whose answer is shown -> what the visitor predicted.
+        answered: the answer that stands in the card of the lesson.
     """
 
     page: str | None = None
@@ -48,6 +54,9 @@ class Visit:
     texts: set[str] = field(default_factory=set)
     examples: dict[str, set[str]] = field(default_factory=dict)
     offered: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    found: dict[str, View] = field(default_factory=dict)
+    predicted: dict[str, str] = field(default_factory=dict)
+    answered: str = ""
 
 
 class Notice(NamedTuple):
@@ -95,6 +104,11 @@ class Session:
         own_texts: key of a box -> the text that they typed into it last, where no link has brought another since.
         looked_for: address of a page -> the model and the text whose highlights it found last.
         next_values: address of a page -> what its controls are set to in its next run.
+        progress: what their browser keeps of their progress in lessons, as it told it.
+        own_lesson: a lesson that they brought.
+        stop: where in a lesson they are (lesson_card.Place); None outside.
+        carried: the lesson they are in ("lesson"), and what of theirs goes along in it.
+        answer: the place for the answer to a question of a lesson; None where it is not shown.
     """
 
     visitor: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -124,6 +138,11 @@ class Session:
     own_texts: dict[str, str] = field(default_factory=dict)
     looked_for: dict[str, tuple[str, str]] = field(default_factory=dict)
     next_values: dict[str | None, Mapping[str, Any]] = field(default_factory=dict)
+    progress: str = ""
+    own_lesson: Lesson | None = None
+    stop: Any = None
+    carried: dict[str, str] = field(default_factory=dict)
+    answer: Any = None
 
 
 def session() -> Session:

@@ -55,10 +55,11 @@ LEVELS = [
     ("tfcore.views.*",),
     ("tfcore", "tfcore.commands.*"),  # what the package re-exports; for users of it, not for its own modules
     ("pages.facts", "pages.*.facts"),
+    ("pages.lessons.*",),
     ("pages.ui.*",),
     ("pages.*",),
 ]
-CHARTS, VIEWS, FACTS, UI, PAGES = 9, 10, 12, 13, 14
+CHARTS, VIEWS, FACTS, LESSONS, UI, PAGES = 9, 10, 12, 13, 14, 15
 RESULTS = (0, 6, 7)  # what charts take: configs, and what was measured and trained
 HALVES = {"measure": 0, "say": 1, "draw": 1}  # of a subject; each may import those of a lower number, and itself
 LIGHT = {"torch", "streamlit", "transformers"}  # what charts are made without
@@ -135,8 +136,8 @@ def top_of(module: str) -> str:
 def library(module: str, own: int, top: str) -> list[str]:
     if top == "streamlit" and own < UI:
         return [f"{module} imports streamlit: only pages do"]
-    if own == FACTS and top not in sys.stdlib_module_names:
-        return [f"{module} imports {top}: facts need nothing"]
+    if own in (FACTS, LESSONS) and top not in sys.stdlib_module_names:
+        return [f"{module} imports {top}: facts and lessons need nothing"]
     if top == "plotly" and own not in (CHARTS, UI) and half_of(module)[1] != "draw":
         return [f"{module} imports plotly: only charts do"]
     if own in (CHARTS, PAGES) and top in LIGHT - ({"streamlit"} if own == PAGES else set()):

@@ -174,6 +174,7 @@ VISITS = {
 # Pages without an experiment, and why.
 WITHOUT: dict[str, str] = {
     "start/home/page.py": "links to the others",
+    "start/lessons/page.py": "leads through the others",
     "reference/glossary/page.py": "words; what they name is computed on the other pages",
     "reference/check/page.py": "asks; what it asks about is computed on the other pages",
 }

@@ -46,7 +46,7 @@ FACTS = {page.file: page.facts for page in pages().values()}
 FILES = list(FACTS)
 SECTIONS = [(file, section) for file in FILES for section in FACTS[file].sections.names or [""]]
 FIRST_SECTIONS = [(file, next(iter(FACTS[file].sections.names), "")) for file in FILES]
-TEACHING = [file for file in FILES if file != "start/home/page.py"]
+TEACHING = [file for file in FILES if file not in ("start/home/page.py", "start/lessons/page.py")]
 CHOICES = ("segmented_control", "selectbox", "toggle", "pills")
 TEXTS = ("", "A", "The cat")  # none, and such as have one token and two
 DRAWS = 6  # times that all controls of a page are set at random

@@ -1,5 +1,6 @@
 """Whatever reads text of a stranger gives something valid, or one sentence; quickly, and never anything else."""
 
+import json
 import time
 from collections.abc import Callable
 
@@ -9,9 +10,10 @@ from hypothesis import strategies as st
 
 from pages.block.normalisation.numbers import read_numbers
 from pages.foundations.attention import points as attention_points
+from pages.lessons.from_file import NOTE, read, write
 from pages.reference.check.round import draw, mark, unpacked
 from pages.reference.check.typed_numbers import typed_number
-from pages.ui import links, text, tour
+from pages.ui import lesson_card, lesson_progress, links, text
 from pages.ui.components import bars, dragging, figure
 from pages.ui.server import messages
 from tests import hostile
@@ -49,13 +51,23 @@ def valid_number(word: str) -> bool:
     return (typed.value is None) == bool(typed.problem) and "\n" not in typed.problem
 
 
+def words_of_lesson(word: str) -> str:
+    """The words of a stop, written to a file and read again."""
+    note = word[:NOTE].encode("utf-8", "replace").decode()
+    lesson = read(json.dumps({"title": "", "stops": [{"address": "masks", "note": note}]}))
+    return read(write(lesson)).stops[0].words
+
+
 READERS: dict[str, Callable[[str], object]] = {
     "bars": valid_bars,
     "points": valid_points,
     "a packed text": lambda word: len(links.unpack(word, 500) or "") <= 2_004,
     "a typed number": valid_number,
     "answers": lambda word: (found := unpacked(SLOTS, f"{mark(SLOTS)}~{word}")) is None or len(found) == len(SLOTS),
-    "a stop of the tour": lambda word: (stop := tour.stop_at(word, "heads")) is None or stop >= 1,
+    "a stop of a lesson": lambda word: (stop := lesson_card.number_in(word, 9)) is None or 1 <= stop <= 9,
+    "progress in lessons": lambda word: lesson_progress.read(word) == {},
+    "a lesson": lambda word: bool(read(word)),
+    "words of a lesson": lambda word: words_of_lesson(word) == words_of_lesson(words_of_lesson(word)),
     "numbers": lambda word: bool(read_numbers(word)),
     "a column": lambda word: len(read_column(word).values) > 0,
     "a protein": lambda word: read_protein(word) is not None,

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from pages.facts import pages
+from pages.lessons import LESSONS
 from pages.reference.check import live_questions
 from pages.reference.check.question_kinds import ChoiceQuestion, NumberQuestion, OrderQuestion, ReadingQuestion
 from pages.reference.check.round import (
@@ -21,7 +22,7 @@ from pages.reference.check.round import (
     verdict,
 )
 from pages.reference.check.typed_numbers import LARGEST, typed_number
-from pages.ui import places, tour
+from pages.ui import places
 from tests.architecture.sources import ROOT
 from tfcore.views.reference.check.say import answer_text
 
@@ -296,7 +297,8 @@ def test_a_page_that_is_not_there_is_the_front_page():
     assert places.place("nowhere") == pages()[""]
 
 
-LINKS = [(look.page, look.view) for look in LOOKS] + [(stop.page.facts.key, stop.says.view) for stop in tour.STOPS]
+STOPS = [stop for lesson in LESSONS.values() for stop in lesson.stops]
+LINKS = [(one.page, one.view) for one in [*LOOKS, *STOPS]]
 
 
 @pytest.mark.parametrize(("key", "view"), LINKS, ids=str)

@@ -1,6 +1,6 @@
 """Facts of the page “Attention heads”."""
 
-from pages.facts import Facts, Sections, Stop
+from pages.facts import Facts, Sections
 
 FACTS = Facts(
     key="heads",
@@ -42,14 +42,4 @@ FACTS = Facts(
         "query token": "",
     },
     parts=("heads",),
-    stops=(
-        Stop(
-            number=3,
-            target=".st-key-closer-figure, .st-key-mosaic-figure",
-            words="One attention head: each row is a token that reads, each column a token that it may read. A row "
-            "sums to 1, and nothing right of the diagonal is read.",
-            action="Click another tile: another head reads something else.",
-            view={"model": "stories", "layer": "2", "head": "5"},
-        ),
-    ),
 )

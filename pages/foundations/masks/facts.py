@@ -1,6 +1,6 @@
 """Facts of the page “Masks”."""
 
-from pages.facts import Facts, Stop
+from pages.facts import Facts
 
 FACTS = Facts(
     key="masks",
@@ -21,14 +21,4 @@ FACTS = Facts(
         "sliding window": "kind=window",
     },
     parts=("mask",),
-    stops=(
-        Stop(
-            number=4,
-            target=".st-key-mask-figure",
-            words="The grey half is blocked: a causal mask keeps each token from attending to later ones. Otherwise "
-            "the model would be shown what it is to predict.",
-            action="Choose another mask, and see what becomes visible.",
-            view={"kind": "causal", "model": "stories", "layer": "2", "head": "5"},
-        ),
-    ),
 )

@@ -1,6 +1,6 @@
 """Facts of the page “Tokens”."""
 
-from pages.facts import Facts, Sections, Stop
+from pages.facts import Facts, Sections
 
 FACTS = Facts(
     key="tokens",
@@ -37,14 +37,4 @@ FACTS = Facts(
         "vocabulary": "part=embeddings",
     },
     parts=("tokens", "embedding"),
-    stops=(
-        Stop(
-            number=2,
-            target=".st-key-chips-tokens-chips, .st-key-text",
-            words="A model reads tokens, not letters: frequent words stay whole, and rare ones fall into several "
-            "pieces. The number of each token is all that the model is given.",
-            action="Put a long, rare word into the text.",
-            view={"part": "text", "model": "stories"},
-        ),
-    ),
 )

@@ -1,6 +1,6 @@
 """Facts of the page “Flow”."""
 
-from pages.facts import Facts, Stop
+from pages.facts import Facts
 
 FACTS = Facts(
     key="flow",
@@ -15,22 +15,4 @@ FACTS = Facts(
     shows="one text through all layers of a model at once, as streams and ribbons traced back from the next token "
     "(information flow routes): switch a head off or turn it round with a click or a drag, read the guess after every "
     "layer, let the model write the next tokens, open folded layers, and go from any ribbon to its head",
-    stops=(
-        Stop(
-            number=1,
-            target=".tf-river svg",
-            words="Each golden stream is a token on its way through the layers, and each ribbon is what a head "
-            "carries from one token to another. At the end are the next tokens.",
-            action="Click one of the dots at a layer: that head is off.",
-            view={"model": "stories", "heads": ""},
-        ),
-        Stop(
-            number=7,
-            target=".st-key-write-button, .tf-river svg",
-            words="The river again: the heads that decide have the largest dots, and the words along the stream of "
-            "the last token are the logit lens. A text is written by doing all this once for each token.",
-            action="Press the button three times, and watch the river flow on.",
-            view={"model": "stories", "heads": ""},
-        ),
-    ),
 )

@@ -1,6 +1,6 @@
 """Facts of the page “Interventions”."""
 
-from pages.facts import Facts, Sections, Stop
+from pages.facts import Facts, Sections
 
 FACTS = Facts(
     key="interventions",
@@ -35,14 +35,4 @@ FACTS = Facts(
         "mean ablation": "",
         "zero ablation": "",
     },
-    stops=(
-        Stop(
-            number=6,
-            target=".st-key-board-figure",
-            words="Each field is a head or a feed-forward layer, and its number is what the prediction loses without "
-            "it. Many do next to nothing on one text, and a few decide.",
-            action="Click a field with a strong colour, and read the bars of the next token.",
-            view={"show": "Ablate and scale", "model": "stories", "action": "zero ablation"},
-        ),
-    ),
 )

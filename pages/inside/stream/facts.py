@@ -1,6 +1,6 @@
 """Facts of the page “Residual stream”."""
 
-from pages.facts import Facts, Sections, Stop
+from pages.facts import Facts, Sections
 
 FACTS = Facts(
     key="stream",
@@ -32,14 +32,4 @@ FACTS = Facts(
         "tuned lens": "show=lens&by_lens=tuned",
     },
     parts=("unembedding",),
-    stops=(
-        Stop(
-            number=5,
-            target=".st-key-lens-figure",
-            words="The logit lens: the stream after each part of the model, read as if it were the last. In each row "
-            "a prediction takes shape from left to right.",
-            action="Follow the last row to the end: that is what the model predicts.",
-            view={"show": "Logit lens", "model": "stories"},
-        ),
-    ),
 )

@@ -5,15 +5,21 @@ from pathlib import Path
 import streamlit as st
 
 from pages import facts
+from pages.lessons import FIRST, LESSONS
 from pages.start.home import map as model_map
 from pages.start.home import stage
 from pages.start.home.facts import FACTS
-from pages.ui import controls, links, page, places, recent
+from pages.ui import controls, lesson_card, links, page, places, recent
 from pages.ui.loading import models
 
+LESSON = LESSONS[FIRST]
 # title: (address, view, what happens there)
 DOORS: dict[str, tuple[str, dict[str, str], str]] = {
-    "Follow one word": ("walkthrough", {}, "From its characters to the next token."),
+    lesson_card.title(LESSON): (
+        LESSON.stops[0].page,
+        lesson_card.address(LESSON, 1),
+        f"The first lesson: {LESSON.minutes} minutes.",
+    ),
     "Break it": ("interventions", {}, "What does the prediction need?"),
     "Train one now": ("lab", {}, "On a task or a text of your own."),
 }

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import cache, controls, flow, fragments, in_your_text, links, notices, page, text, tour
+from pages.ui import cache, controls, flow, fragments, in_your_text, links, notices, page, places, text
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import say_nothing_read, text_box
@@ -72,7 +72,7 @@ def show() -> None:
             view = {"model": model, "heads": drawn.heads, **links.text_parameters("text", pasted), **explained(drawn)}
             links.to(PAGE, view, "The same on its own page", ":material/waves:")
     with below:
-        tour.begin()
+        links.to(places.place("lessons").file, {}, "All lessons", ":material/school:")
     if usual is not None and usual.ids:
         shows = flow.in_river if has_choice else flow.in_one_river
         in_your_text.fill(Reading(model, pasted), views.TOKENS, shows, flow.begins_with(pasted) if writes else None)

@@ -59,8 +59,13 @@ export function figures() {
   return all.filter(one => one.getClientRects().length && one.offsetHeight > 0 && !one.parentElement?.closest(FIGURES))
 }
 
-/** The place of the figure to begin with: what has no caption is a part of something, as a map to choose from. @param {HTMLElement[]} all */
-const first = all => Math.max(0, all.findIndex(one => one.offsetHeight >= HIGH && one.querySelector("figcaption")?.textContent))
+/** The place of the figure to begin with: what a lesson rings; what has no caption is a part of something, as a map to choose from. @param {HTMLElement[]} all */
+function first(all) {
+  const target = /** @type {HTMLElement | null} */ (document.querySelector(".tf-lesson-ring"))?.dataset.target
+  const ringed = target ? [...document.querySelectorAll(target)] : []
+  const at = all.findIndex(one => ringed.some(other => other.contains(one) || one.contains(other)))
+  return at >= 0 ? at : Math.max(0, all.findIndex(one => one.offsetHeight >= HIGH && one.querySelector("figcaption")?.textContent))
+}
 
 /** Another figure of the page; whether there is one. @param {number} by */
 export function another(by) {
@@ -133,18 +138,19 @@ function put(figure, now, room) {
   else figure.style.height = `${height}px`
 }
 
-// What to see, copied: of several, what follows the figure.
+// What to see, copied: of several, what follows the figure; in a lesson, what its card says.
 /** @param {HTMLElement} place @param {string} see */
 function say(place, see) {
   const all = [...document.querySelectorAll("p")].filter(one => one.textContent?.startsWith(see) && one.getClientRects().length)
   const after = all.find(one => shown && shown.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING)
-  const found = (after ?? all[0])?.parentElement ?? undefined
+  const lesson = document.querySelector(".st-key-lesson_words") ?? undefined
+  const found = lesson ?? (after ?? all[0])?.parentElement ?? undefined
   const words = found?.textContent ?? ""
   if (words === copiedText && (found === copied || place.childNodes.length)) return
   copied = found
   copiedText = words
   const copy = /** @type {HTMLElement | undefined} */ (found?.cloneNode(true))
-  copy?.querySelector("p")?.firstElementChild?.remove() // the words that all of them begin with
+  if (!lesson) copy?.querySelector("p")?.firstElementChild?.remove() // the words that all of them begin with
   place.replaceChildren(...(copy ? copy.childNodes : []))
   place.dataset.long = String(words.length > 700 ? 3 : words.length > 420 ? 2 : 1)
 }

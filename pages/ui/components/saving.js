@@ -325,7 +325,7 @@ export const embeds = view => ({ Embed: () => void embed(view), "Whole page": ()
 function addressIn(view, framing) {
   const url = new URL(location.href)
   url.hash = ""
-  for (const name of ["embed", "embed_options", "figure", "tour", "present"]) url.searchParams.delete(name)
+  for (const name of ["embed", "embed_options", "figure", "lesson", "lesson_z", "stop", "tour", "present"]) url.searchParams.delete(name)
   url.searchParams.set("v", view.head.v)
   if (framing) url.searchParams.set("embed", "true")
   if (framing) url.searchParams.set("figure", view.head.key)

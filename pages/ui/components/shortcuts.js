@@ -15,6 +15,8 @@ const KEYS = [
   ["← → or Page Up, Page Down", "While it is shown: the examples of a section, then the next section"],
   ["↑ ↓", "While it is shown: another figure of the page"],
   ["B", "While it is shown: a black screen, and back"],
+  ["← →", "In a lesson: the stop before, and the next"],
+  ["A", "In a lesson: the answer to its question"],
   ["?", "These keys"],
   ["Ctrl Enter", "In a box for text: run the page on it"],
 ]
@@ -247,6 +249,16 @@ const PRESENTING = {
   ArrowUp: () => present.another(-1) ? look() : say("This is the first figure."),
 }
 
+// In a lesson: what is pressed in its card (lesson_card.py), if it is there.
+/** @type {Record<string, string>} */
+const IN_LESSON = { ArrowRight: ".st-key-lesson_next a", ArrowLeft: ".st-key-lesson_back a", a: ".st-key-lesson_answer button" }
+
+/** @param {string} key */
+function inLesson(key) {
+  const found = /** @type {HTMLElement | null} */ (IN_LESSON[key] ? document.querySelector(IN_LESSON[key]) : null)
+  return found ? () => found.click() : undefined
+}
+
 /** @param {KeyboardEvent} event */
 function pressed(event) {
   const target = /** @type {Element | undefined} */ (event.composedPath()[0])
@@ -258,7 +270,7 @@ function pressed(event) {
   else if (command || event.altKey) return
   else if (key === "?") act = showKeys
   else if (key === "p") act = () => show(!present.state.on)
-  else if (present.state.on && !(event.key.startsWith("Arrow") && target?.closest?.(MOVED))) act = PRESENTING[key]
+  else if (!(event.key.startsWith("Arrow") && target?.closest?.(MOVED))) act = inLesson(key) ?? (present.state.on ? PRESENTING[key] : undefined)
   if (!act) return
   event.preventDefault()
   if (!event.repeat || event.key.startsWith("Arrow")) act()

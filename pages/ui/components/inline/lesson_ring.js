@@ -1,29 +1,33 @@
-// A ring around what a stop of the tour speaks of; everything else is dimmed, and nothing is covered for the pointer.
+// A ring around what a stop of a lesson speaks of; everything else is dimmed, and nothing is covered for the pointer.
+// The browser keeps how far a lesson has come: nothing of it is on the server when the visit has ended.
 const AROUND = 6 // pixels
 const OFTEN = 150 // ms between two looks where it is: what a page draws may push it down at any time
 const SETTLES = 5000 // ms in which it is brought into sight again, unless the visitor moves first
 const UNDER = 72 // pixels that Streamlit's header and a little air take
 const PHONE = 640 // pixels up to which the card covers the lower part of the window
+const KEPT = "tf-lessons" // key of a lesson -> the stop that was open last, and the furthest; lesson_progress.js reads it
 const HANDS = ["wheel", "touchstart", "keydown", "pointerdown"]
 
-/** @param {Component<TourRingData>} component */
+/** @param {Component<LessonRingData>} component */
 export default function (component) {
   const { data, parentElement } = component
-  const place = /** @type {TourRing} */ (parentElement.querySelector(".ring"))
+  const place = /** @type {LessonRing} */ (parentElement.querySelector(".ring"))
   const ring = (place.ring ||= document.createElement("div")) // beside the card, not in it: under it, where they meet
-  ring.className = "tf-tour-ring"
+  ring.className = "tf-lesson-ring"
   ring.setAttribute("aria-hidden", "true")
+  ring.dataset.target = data.target // for present.js
+  keep(data)
   const look = () => {
     if (!place.isConnected) return void (clearInterval(place.timer), ring.remove())
     // All that a stop speaks of lies within one ring; what it names first is brought into sight.
-    const named = /** @type {HTMLElement[]} */ (data.target.split(", ").map(one => document.querySelector(one)).filter(Boolean))
+    const named = /** @type {HTMLElement[]} */ (data.target.split(", ").map(one => one && document.querySelector(one)).filter(Boolean))
     const target = named[0], box = target?.getBoundingClientRect()
     if (!target || !box?.width) return void ring.remove()
-    if (place.stop !== data.stop) {
-      place.stop = data.stop
+    if (place.stop !== data.lesson + data.stop) {
+      place.stop = data.lesson + data.stop
       place.until = performance.now() + SETTLES
     }
-    const card = document.querySelector(".st-key-tour_bar")?.getBoundingClientRect().top ?? innerHeight
+    const card = document.querySelector(".st-key-lesson_card")?.getBoundingClientRect().top ?? innerHeight
     const seen = box.top >= UNDER - 1 && (box.bottom < card || box.top < UNDER + 1)
     if (!seen && performance.now() < (place.until ?? 0)) {
       target.style.scrollMarginTop = UNDER + "px"
@@ -40,4 +44,13 @@ export default function (component) {
   clearInterval(place.timer)
   place.timer = setInterval(look, OFTEN)
   look()
+}
+
+/** @param {LessonRingData} data */
+function keep({ lesson, stop }) {
+  if (lesson === "own") return
+  try {
+    const kept = JSON.parse(localStorage.getItem(KEPT) || "{}"), furthest = Number(kept[lesson]?.[1]) || 0
+    localStorage.setItem(KEPT, JSON.stringify({ ...kept, [lesson]: [stop, Math.max(stop, furthest)] }))
+  } catch {} // what is there is not ours, or this browser keeps nothing
 }

@@ -3,9 +3,9 @@ import assert from "node:assert/strict"
 import { mock, test } from "node:test"
 import { at, load, place, window } from "./browser.js"
 
-const { default: ring } = await load("tour_ring.js")
+const { default: ring } = await load("lesson_ring.js")
 const { document } = window
-const rings = () => [...document.querySelectorAll(".tf-tour-ring")]
+const rings = () => [...document.querySelectorAll(".tf-lesson-ring")]
 let look = () => {} // what is done again and again
 globalThis.setInterval = call => ((look = call), 1)
 globalThis.clearInterval = () => {}
@@ -18,8 +18,8 @@ function stop(top, height = 100) {
   document.body.append(target)
   at(target, 50, top, 300, height)
   target.scrollIntoView = mock.fn()
-  const card = place("tour_ring.html")
-  ring({ ...card, data: { target: ".target", stop: 1 } })
+  const card = place("lesson_ring.html")
+  ring({ ...card, data: { target: ".target", lesson: "first", stop: 1 } })
   const end = () => {
     card.parentElement.remove()
     look()
@@ -61,7 +61,7 @@ test("what is taller than half the window begins at its top", () => {
 test("what the card would cover is brought above it", () => {
   const { target, card, end } = stop(300, 400)
   assert.equal(target.scrollIntoView.mock.callCount(), 0)
-  card.parentElement.className = "st-key-tour_bar"
+  card.parentElement.className = "st-key-lesson_card"
   at(card.parentElement, 1000, 650, 372, 220)
   look()
   assert.deepEqual(target.scrollIntoView.mock.calls[0].arguments, [{ block: "start" }])
@@ -91,7 +91,7 @@ test("another stop on the same page rings another target, with the same ring", (
   other.id = "other"
   document.body.append(other)
   at(other, 10, 300, 20, 20)
-  ring({ ...card, data: { target: "#other", stop: 2 } })
+  ring({ ...card, data: { target: "#other", lesson: "first", stop: 2 } })
   assert.equal(rings().length, 1)
   assert.equal(rings()[0].style.left, "4px")
   end()
@@ -103,7 +103,7 @@ test("all that a stop speaks of lies within one ring", () => {
   document.body.append(other)
   at(other, 20, 300, 100, 50)
   const { card, end } = stop(100)
-  ring({ ...card, data: { target: ".target, .missing, .other", stop: 2 } })
+  ring({ ...card, data: { target: ".target, .missing, .other", lesson: "first", stop: 2 } })
   const style = rings()[0].style
   assert.deepEqual([style.left, style.top, style.width, style.height], ["14px", "94px", "342px", "262px"])
   end()

@@ -1,0 +1,107 @@
+"""Lessons in Chromium: walked by keys alone, with what each stop speaks of ringed; presented, and on a phone."""
+
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import expect
+
+from pages.lessons import FIRST, LESSONS
+from pages.lessons.lesson import Lesson
+from pages.ui import lesson_card
+from tests.e2e.test_every_page import PHONE
+from tests.e2e.visitor import LAST, Visitor
+from tests.nightly import nightly, often
+
+# All that is spoken of and the ring around it, and whether what is named first begins in the window above the card.
+RINGED = """target => {
+  const boxes = target.split(", ").map(one => document.querySelector(one)?.getBoundingClientRect()).filter(Boolean)
+  const box = boxes[0], left = Math.min(...boxes.map(one => one.left)), top = Math.min(...boxes.map(one => one.top))
+  const ring = document.querySelector(".tf-lesson-ring")?.getBoundingClientRect()
+  const card = document.querySelector(".st-key-lesson_card")?.getBoundingClientRect()
+  return Boolean(box && ring && card && box.width
+    && Math.abs(left - ring.left) < 12 && Math.abs(top - ring.top) < 12
+    && box.top >= 40 && box.top < innerHeight - (innerWidth < 640 ? card.height : 40))
+}"""
+
+
+DESKTOP = {"viewport": {"width": 1440, "height": 900}}
+CARD = ".st-key-lesson_card"
+
+
+def seen(visitor: Visitor, lesson: Lesson, number: int) -> None:
+    """The stop is there: its card, its page, and what it rings."""
+    stop = lesson.stops[number - 1]
+    expect(visitor.page.locator(CARD)).to_contain_text(f"{number} of {len(lesson.stops)}", timeout=60_000)
+    visitor.settle(LAST[f"/{stop.page}"])
+    visitor.wait_until(RINGED, stop.ringed)
+
+
+def walk(visitor: Visitor, lesson: Lesson) -> None:
+    """A lesson from its first stop to its last by keys alone: the answer to each question, and on."""
+    stops = len(lesson.stops)
+    visitor.open(f"/{lesson.stops[0].page}?{urlencode(lesson_card.address(lesson, 1))}")
+    for number in range(1, stops + 1):
+        seen(visitor, lesson, number)
+        visitor.page.keyboard.press("a")
+        expect(visitor.page.locator(CARD)).to_contain_text("Here:", timeout=60_000)
+        if number < stops:
+            visitor.page.keyboard.press("ArrowRight")
+    visitor.page.keyboard.press("ArrowLeft")
+    seen(visitor, lesson, stops - 1)
+    kept = visitor.page.evaluate("() => JSON.parse(localStorage.getItem('tf-lessons'))")
+    assert kept[lesson.key] == [stops - 1, stops]
+
+
+@pytest.mark.parametrize("lesson", often(LESSONS.values(), [LESSONS[FIRST]]), ids=lambda lesson: lesson.key)
+def test_a_lesson_is_walked_by_keys_alone(visitor, lesson):
+    walk(visitor, lesson)
+    visitor.page.get_by_role("button", name="End", exact=True).click()
+    expect(visitor.page.locator(CARD)).to_have_count(0)
+    expect(visitor.page.locator(".tf-lesson-ring")).to_have_count(0)
+    visitor.check()
+
+
+@nightly
+@pytest.mark.parametrize("lesson", LESSONS.values(), ids=lambda lesson: lesson.key)
+def test_a_lesson_is_walked_on_a_phone(visit, server, lesson):
+    visitor = visit(server, **PHONE)
+    walk(visitor, lesson)
+    visitor.check()
+
+
+@nightly
+def test_next_stays_where_it_is_and_the_page_of_lessons_leads_back(visit, server):
+    lesson = LESSONS[FIRST]
+    visitor = visit(server, **DESKTOP).open("/")
+    visitor.page.get_by_role("link", name="From text to next token").first.click()
+    places = set()
+    for number in range(1, 4):
+        seen(visitor, lesson, number)
+        way = visitor.page.locator(CARD).get_by_text("Next", exact=True)
+        box = way.bounding_box()
+        assert box is not None
+        places.add((round(box["x"]), round(box["y"])))
+        way.click()
+    assert len(places) == 1
+    visitor.open("/lessons")
+    visitor.page.get_by_role("link", name="Go on at stop 4").click()
+    seen(visitor, lesson, 4)
+    visitor.check()
+
+
+@nightly
+def test_a_lesson_is_presented(visit, server):
+    lesson = LESSONS[FIRST]
+    visitor = visit(server, **DESKTOP).open(f"/masks?{urlencode(lesson_card.address(lesson, 5))}")
+    seen(visitor, lesson, 5)
+    visitor.page.keyboard.press("p")
+    words = visitor.page.locator(".tf-words")
+    expect(words).to_contain_text("The grey half is blocked")
+    visitor.page.keyboard.press("a")
+    expect(words).to_contain_text("Here:")
+    visitor.page.keyboard.press("ArrowRight")
+    expect(words).to_contain_text("The logit lens", timeout=60_000)
+    expect(visitor.page.locator('[class*="st-key-lens-figure"] .tf-on-stage')).to_have_count(1, timeout=60_000)
+    visitor.wait_for_address(lesson=lesson.key, stop="6", present="1")
+    visitor.page.keyboard.press("Escape")
+    visitor.check()
