@@ -62,6 +62,33 @@ FULL = "full_attention"
 SCALES = {"attention_multiplier": 0.2, "embedding_multiplier": 2.0, "residual_multiplier": 0.6, "logits_scaling": 3.0}
 SCALE = {"query_pre_attn_scalar": 32, "pad_token_id": 0}
 FALCON = {name: SHAPE[name] for name in SHAPE if name not in ("intermediate_size", "num_key_value_heads")}
+DEEPSEEK = {
+    **{name: value for name, value in SHAPE.items() if name != "num_key_value_heads"},
+    "num_hidden_layers": 3,
+    "kv_lora_rank": 32,
+    "qk_nope_head_dim": 16,
+    "qk_rope_head_dim": 8,
+    "v_head_dim": 24,
+    "n_routed_experts": 6,
+    "num_experts_per_tok": 2,
+    "n_shared_experts": 2,
+    "moe_intermediate_size": 40,
+    "first_k_dense_replace": 1,
+    "routed_scaling_factor": 1.5,
+    "num_key_value_heads": 4,
+    "q_lora_rank": None,
+}
+GROUPS = {"n_group": 3, "topk_group": 2}
+SHARPER = {
+    "rope_type": "yarn",
+    "rope_theta": 1000.0,
+    "factor": 4.0,
+    "original_max_position_embeddings": 64,
+    "beta_fast": 32.0,
+    "beta_slow": 1.0,
+    "mscale": 0.7,
+    "mscale_all_dim": 0.7,
+}
 GPT2 = {"vocab_size": 320, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 1024, "n_inner": 256}
 # Name -> architecture of GGUF, class and settings of transformers.
 MODELS: dict[str, tuple[str, Any, dict[str, Any]]] = {
@@ -119,6 +146,13 @@ MODELS: dict[str, tuple[str, Any, dict[str, Any]]] = {
         hf.FalconForCausalLM,
         FALCON | {"num_kv_heads": 2, "new_decoder_architecture": True, "num_ln_in_parallel_attn": 1},
     ),
+    "deepseek2, lite": ("deepseek2", hf.DeepseekV2ForCausalLM, DEEPSEEK),
+    "deepseek2": (
+        "deepseek2",
+        hf.DeepseekV2ForCausalLM,
+        DEEPSEEK | GROUPS | {"q_lora_rank": 48, "topk_method": "group_limited_greedy", "rope_parameters": SHARPER},
+    ),
+    "deepseek3": ("deepseek2", hf.DeepseekV3ForCausalLM, DEEPSEEK | GROUPS | {"q_lora_rank": 48}),
     "granite mixture": (
         "granitemoe",
         hf.GraniteMoeForCausalLM,
@@ -138,6 +172,9 @@ def random_model(name: str) -> hf.PreTrainedModel:
     model = kind(kind.config_class(**settings)).eval()
     for weight in model.parameters():
         weight.data = torch.randn_like(weight) * 0.3 if weight.ndim > 1 else 1 + torch.randn_like(weight) * 0.2
+    for buffer_name, numbers in model.named_buffers():
+        if buffer_name.endswith("e_score_correction_bias"):
+            numbers.copy_(torch.randn_like(numbers) * 0.2)
     return model
 
 
@@ -147,6 +184,7 @@ def write(
     model: hf.PreTrainedModel,
     kind: str = "F32",
     only: Collection[str] | None = None,
+    apart: bool = True,
     **more: Any,
 ) -> None:
     """The model as a GGUF file.
@@ -154,6 +192,7 @@ def write(
     Args:
         kind: of the numbers of its matrices; of RAW random ones, which are not those of the model.
         only: names of the tensors in the file; all where None.
+        apart: whether what makes keys and values of latents is two tensors, as since 2025.
         more: further settings of the file.
     """
     architecture, c = MODELS[name][0], model.config
@@ -173,6 +212,8 @@ def write(
             writer.add_max_alibi_bias(c.attn_config.alibi_bias_max)
         if architecture == "falcon":
             writer.add_tensor_data_layout("jploski")
+    elif architecture == "deepseek2":
+        add_latents(writer, c, apart)
     elif architecture == "gptneox":
         writer.add_feed_forward_length(c.intermediate_size)
         writer.add_layer_norm_eps(c.layer_norm_eps)
@@ -227,7 +268,7 @@ def write(
     for key, value in more.items():
         add = {str: writer.add_string, bool: writer.add_bool, int: writer.add_uint32, list: writer.add_array}
         (add | {float: writer.add_float32})[type(value)](key, value)
-    for their_name, numbers in tensors(architecture, model).items():
+    for their_name, numbers in tensors(architecture, model, apart).items():
         if only is not None and their_name not in only:
             continue
         _add(writer, their_name, numbers, kind if numbers.ndim > 1 else "F32")
@@ -237,7 +278,42 @@ def write(
     writer.close()
 
 
-def tensors(architecture: str, model: hf.PreTrainedModel) -> dict[str, np.ndarray]:
+def add_latents(writer: gguf.GGUFWriter, c: hf.PreTrainedConfig, apart: bool) -> None:
+    """The settings of a model with latent attention, as llama.cpp's converter writes them."""
+    writer.add_feed_forward_length(c.intermediate_size)
+    writer.add_layer_norm_rms_eps(c.rms_norm_eps)
+    writer.add_rope_freq_base(c.rope_parameters["rope_theta"])
+    writer.add_rope_dimension_count(c.qk_rope_head_dim)
+    writer.add_head_count_kv(1 if apart else c.num_attention_heads)
+    if c.q_lora_rank is not None:
+        writer.add_q_lora_rank(c.q_lora_rank)
+    writer.add_kv_lora_rank(c.kv_lora_rank)
+    writer.add_key_length((c.kv_lora_rank if apart else c.qk_nope_head_dim) + c.qk_rope_head_dim)
+    writer.add_value_length(c.kv_lora_rank if apart else c.v_head_dim)
+    if apart:
+        writer.add_key_length_mla(c.qk_nope_head_dim + c.qk_rope_head_dim)
+        writer.add_value_length_mla(c.v_head_dim)
+    writer.add_leading_dense_block_count(c.first_k_dense_replace)
+    writer.add_vocab_size(c.vocab_size)
+    writer.add_expert_count(c.n_routed_experts)
+    writer.add_expert_used_count(c.num_experts_per_tok)
+    writer.add_expert_feed_forward_length(c.moe_intermediate_size)
+    writer.add_expert_shared_count(c.n_shared_experts)
+    writer.add_expert_weights_scale(c.routed_scaling_factor)
+    if c.n_group:
+        writer.add_expert_group_count(c.n_group)
+        writer.add_expert_group_used_count(c.topk_group)
+    if c.model_type == "deepseek_v3":
+        writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
+        writer.add_expert_weights_norm(c.norm_topk_prob)
+    if c.rope_parameters.get("rope_type") == "yarn":
+        writer.add_rope_scaling_type(gguf.RopeScalingType.YARN)
+        writer.add_rope_scaling_factor(c.rope_parameters["factor"])
+        writer.add_rope_scaling_orig_ctx_len(c.rope_parameters["original_max_position_embeddings"])
+        writer.add_rope_scaling_yarn_log_mul(0.1 * c.rope_parameters["mscale_all_dim"])
+
+
+def tensors(architecture: str, model: hf.PreTrainedModel, apart: bool = True) -> dict[str, np.ndarray]:
     """Names in the file -> numbers, changed as llama.cpp's converter does."""
     c = model.config
     names = gguf.get_tensor_name_map(
@@ -256,6 +332,16 @@ def tensors(architecture: str, model: hf.PreTrainedModel) -> dict[str, np.ndarra
                 found[f"blk.{layer}.ffn_{kind}_exps.weight"] = np.ascontiguousarray(numbers.numpy())
             continue
         name = f"{name}.weight" if name.endswith("sinks") else name
+        name = name.replace("e_score_correction_bias", "e_score_correction.bias")
+        if name.endswith("kv_b_proj.weight") and apart:  # (head of key and value, latent)
+            keys, values = (
+                tensor.float()
+                .unflatten(0, (c.num_attention_heads, -1))
+                .split([c.qk_nope_head_dim, c.v_head_dim], dim=1)
+            )
+            found[f"blk.{name.split('.')[2]}.attn_k_b.weight"] = np.ascontiguousarray(keys.mT.numpy())
+            found[f"blk.{name.split('.')[2]}.attn_v_b.weight"] = np.ascontiguousarray(values.numpy())
+            continue
         names_of_it = (name, name.removeprefix("transformer."), name.replace("router.", "router.layer."))
         there = next(
             filter(None, (names.get_name(one, try_suffixes=(".weight", ".bias")) for one in names_of_it)), None

@@ -16,6 +16,7 @@ from tests.loading.gguf_files import (
     byte_level,
     random_model,
     sentence_piece,
+    tensors,
     write,
 )
 from tfcore import CheckpointError
@@ -50,6 +51,23 @@ def test_every_architecture(name, tmp_path):
     assert_same(path, model)  # of which the file was made
     if name in READ_BY_TRANSFORMERS:
         assert_same(path, theirs_of(path))
+
+
+@pytest.mark.parametrize("name", ["deepseek2, lite", "deepseek3"])
+def test_an_older_file_has_one_matrix_for_keys_and_values_of_latents(name, tmp_path):
+    model, path = random_model(name), tmp_path / "model.gguf"
+    write(path, name, model, apart=False, **byte_level("gpt-2"))
+    with GgufFile(path) as file:
+        assert "blk.0.attn_kv_b.weight" in file.tensors
+    assert_same(path, model)
+
+
+def test_keys_of_latents_without_their_values_are_refused(tmp_path):
+    model, path = random_model("deepseek2"), tmp_path / "model.gguf"
+    every = [name for name in tensors("deepseek2", model) if name != "blk.1.attn_v_b.weight"]
+    write(path, "deepseek2", model, only=every, **byte_level("gpt-2"))
+    with pytest.raises(CheckpointError, match=r"holds 'blk\.1\.attn_k_b\.weight', without what goes with it"):
+        tfcore.load(path)
 
 
 @pytest.mark.parametrize("kind", ["F16", "BF16", *QUANTISED])

@@ -1,6 +1,7 @@
 """How texts are cut before any merge: by the patterns of llama.cpp's names, run by another library."""
 
 import json
+import string
 
 import pytest
 import regex
@@ -25,6 +26,20 @@ PATTERNS = {
     "tekken": ["|".join(CASED) + r"|\p{N}" + SLASHES],
     "gpt-4o": [f"{CASED[0]}{SHORT}?|{CASED[1]}{SHORT}?" + r"|\p{N}{1,3}" + SLASHES],
     "falcon": [r"[\p{P}\$\+<=>\^~\|`]+", PLAIN.removesuffix(r"|\s+"), "[0-9][0-9][0-9]"],
+    "deepseek-llm": [
+        "[\r\n]",
+        r"\s?[\p{Lu}\p{Ll}\p{Lt}--[\u0560-\u0588\u10d0-\u10fa\u10fd-\u10ff\u2d00-\u2d2d\U0001d400-\U0001d7cb]]+",
+        r"\s?[!-/:-~！-／：-～‘-‟\u3000-。]+",
+        r"\s+$",
+        "[一-龥ࠀ-一가-\ud7ff]+",
+        r"\p{N}+",
+    ],
+    "deepseek-v3": [
+        r"\p{N}{1,3}",
+        "[一-龥\u3040-ゟ゠-ヿ]+",
+        "[" + "".join(f"\\{sign}" for sign in string.punctuation) + "][A-Za-z]+|"
+        r"[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    ],
     "bloom": [r" ?[^(\s|.,!?…。，、।۔،)]+"],
     "default": [r"[\p{P}\$\+<=>\^~\|]+", PLAIN.removesuffix(r"|\s+"), r"\p{N}+", "[0-9][0-9][0-9]"],
 }
@@ -44,7 +59,7 @@ def cut_by(patterns, text):
         parts = []
         for piece in pieces:
             end = 0
-            for match in regex.finditer(pattern, piece):
+            for match in regex.finditer(pattern, piece, regex.VERSION1):
                 parts += [piece[end : match.start()], match[0]]
                 end = match.end()
             parts.append(piece[end:])

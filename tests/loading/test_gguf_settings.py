@@ -174,6 +174,21 @@ OF_FAMILIES = {
         8,
         r"has granitemoe\.expert_shared_feed_forward_length=8, which may change its numbers",
     ),
+    "keys of every head": ("deepseek2", "attention.head_count_kv", 4, "has head_count_kv=4, where its latents have 1"),
+    "another function": ("deepseek2", "expert_gating_func", 3, "chooses experts by the function 3; 1"),
+    "YaRN, and no more": (
+        "deepseek2",
+        "rope.scaling.yarn_log_multiplier",
+        0.0,
+        "does not say what that does to scores",
+    ),
+    "groups that count": (
+        "deepseek2",
+        "expert_group_scale",
+        0.5,
+        r"has deepseek2\.expert_group_scale=0\.5, which may change its numbers",
+    ),
+    "softmax that adds up": ("deepseek2", "expert_weights_norm", True, "norm_topk_prob=True is not supported"),
     "a pattern of nobody": (
         "exaone4, windows",
         "attention.sliding_window_pattern",

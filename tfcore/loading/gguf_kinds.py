@@ -127,6 +127,21 @@ _GRANITE_MOE = {
     "blk.*.ffn_up_exps": "layers.*.block_sparse_moe.experts.#.up_proj",
     "blk.*.ffn_down_exps": "layers.*.block_sparse_moe.experts.#.down_proj",
 }
+_DEEPSEEK = {
+    **{there: name for there, name in _MIXTURE.items() if there not in ("blk.*.attn_k", "blk.*.attn_v")},
+    "blk.*.attn_q_a": "layers.*.self_attn.q_a_proj",
+    "blk.*.attn_q_a_norm": "layers.*.self_attn.q_a_layernorm",
+    "blk.*.attn_q_b": "layers.*.self_attn.q_b_proj",
+    "blk.*.attn_kv_a_mqa": "layers.*.self_attn.kv_a_proj_with_mqa",
+    "blk.*.attn_kv_a_norm": "layers.*.self_attn.kv_a_layernorm",
+    "blk.*.attn_kv_b": "layers.*.self_attn.kv_b_proj",  # in older files; in others it is two tensors
+    "blk.*.attn_k_b": "layers.*.self_attn.kv_b_proj",
+    "blk.*.attn_v_b": "",
+    "blk.*.ffn_gate_shexp": "layers.*.mlp.shared_experts.gate_proj",
+    "blk.*.ffn_up_shexp": "layers.*.mlp.shared_experts.up_proj",
+    "blk.*.ffn_down_shexp": "layers.*.mlp.shared_experts.down_proj",
+    "blk.*.exp_probs_b": "layers.*.mlp.gate.e_score_correction_bias",
+}
 FACTORS = "rope_freqs.weight"  # by which LLaMA 3.1's frequencies are divided, pair by pair
 LONG, SHORT = "rope_factors_long.weight", "rope_factors_short.weight"  # LongRoPE's
 
@@ -138,7 +153,7 @@ class GgufKind:
     Args:
         family: in tfcore.loading.families.
         names: module there -> module in the family's files; # is the number of an expert, all of which are one tensor
-            there.
+            there, and "" is a tensor that is read with another.
         interleaved: whether rows of q and k are.
         added: whether 1 was added to the scales of norms.
         turned: ends of the names of matrices that are stored (in, out) in the family's files.
@@ -188,10 +203,15 @@ KINDS = {
     "mpt": GgufKind("mpt", _MPT),
     "falcon": GgufKind("falcon", _FALCON, by_head=_JOINED),
     "granitemoe": GgufKind("granitemoe", _GRANITE_MOE, interleaved=True),
+    "deepseek2": GgufKind("deepseek_v2", _DEEPSEEK),  # and DeepSeek-V3, whose experts have sigmoids
 }
 MIXTURE_OF_LLAMAS = GgufKind("mixtral", _MIXTRAL, interleaved=True)  # also called llama
 FALCON_OF_TWO_NORMS = GgufKind("falcon", _FALCON_OF_TWO_NORMS, by_head=_JOINED)
 WITHOUT_WINDOW = ("qwen2", "qwen3", "qwen2moe", "qwen3moe")  # llama.cpp runs these without one
+KEYS_OF_LATENT, VALUES_OF_LATENT = (
+    "attn_k_b.weight",
+    "attn_v_b.weight",
+)  # of all heads: one matrix in the family's files
 SHARED_GATE = "shared_expert_gate.weight"  # a row there, a matrix of one row in the family's files
 # Settings that are not read and change no number here, whatever they say, or at these values alone.
 SILENT = {"vocab_size", "pooling_type", "rope.scaling.finetuned", "rope.scaling.original_context_length"}

@@ -22,6 +22,7 @@ from tfcore.loading.gguf_file import Elsewhere, GgufFile
 from tfcore.loading.gguf_kinds import (
     FACTORS,
     FALCON_OF_TWO_NORMS,
+    KEYS_OF_LATENT,
     KINDS,
     LONG,
     MIXTURE_OF_LLAMAS,
@@ -29,6 +30,7 @@ from tfcore.loading.gguf_kinds import (
     SHARED_GATE,
     SHORT,
     SILENT,
+    VALUES_OF_LATENT,
     WITHOUT_WINDOW,
     GgufKind,
 )
@@ -40,6 +42,11 @@ _LONG_CONTEXT = RopeScaling(kind="llama3", original_len=8192, low_freq=1.0, high
 MOST_EXPERTS = 4_096  # of a layer
 MOST_PARTS = 200
 PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf")  # what llama.cpp calls the files of a model that it split
+
+
+def _values_beside(keys: str) -> str:
+    """The tensor that makes values of the latents that this one makes keys of."""
+    return keys.removesuffix(KEYS_OF_LATENT) + VALUES_OF_LATENT
 
 
 def is_later_part(path: Path) -> bool:
@@ -121,7 +128,10 @@ class GgufWeights:
 
     def read(self, name: str) -> Tensor:
         """The numbers of one tensor, in float32."""
-        tensor = self.file.read(*self._theirs[name])
+        there, expert = self._theirs[name]
+        tensor = self.file.read(there, expert)
+        if there.endswith(KEYS_OF_LATENT):
+            return torch.cat((tensor.mT, self.file.read(_values_beside(there))), dim=1).flatten(0, 1)
         if name.endswith(SHARED_GATE):
             return tensor[None]
         if self._kind.interleaved and (part := re.search(r"self_attn\.([qk])_proj\.", name)):
@@ -150,6 +160,9 @@ class GgufWeights:
         shape = self.file.tensors[there].shape[expert is not None :]
         if name.endswith(SHARED_GATE):
             return (1, *shape)
+        if there.endswith(KEYS_OF_LATENT):
+            heads, latent, own = shape
+            return (heads * (own + self.file.tensors[_values_beside(there)].shape[1]), latent)
         return shape[::-1] if self._is_turned(name) else shape
 
     def _is_turned(self, name: str) -> bool:
@@ -212,7 +225,12 @@ class GgufWeights:
         pattern = re.sub(r"^blk\.\d+\.", "blk.*.", module)
         if pattern not in self._kind.names or ending not in ("weight", "bias"):
             raise self._error(f"holds the tensor {name[:80]!r}, which models of its architecture do not have")
-        ours = f"{self._kind.names[pattern].replace('*', number[1] if number else '')}.{ending}"
+        ours = self._kind.names[pattern].replace("*", number[1] if number else "")
+        if name.endswith((KEYS_OF_LATENT, VALUES_OF_LATENT)):
+            self._check_latent(name)
+        if not ours:
+            return
+        ours = ours if ours.endswith(f"_{ending}") else f"{ours}.{ending}"
         if "#" not in ours:
             yield ours, (name, None)
             return
@@ -220,6 +238,15 @@ class GgufWeights:
         if len(shape) != (3 if ending == "weight" else 2) or shape[0] != self._experts:
             raise self._error(f"has {name[:80]} of the shape {shape}, and {self._experts:,} experts in a layer")
         yield from ((ours.replace("#", str(expert)), (name, expert)) for expert in range(shape[0]))
+
+    def _check_latent(self, name: str) -> None:
+        """Refuse what makes keys, or values, of a latent, unless both are there, alike for all heads."""
+        layer = name.rpartition("attn_")[0]
+        keys, values = (self.file.tensors.get(f"{layer}{one}") for one in (KEYS_OF_LATENT, VALUES_OF_LATENT))
+        if keys is None or values is None or f"{layer}attn_kv_b.weight" in self.file.tensors:
+            raise self._error(f"holds {name[:80]!r}, without what goes with it or with what stands in its place")
+        if len(keys.shape) != 3 or len(values.shape) != 3 or keys.shape[:2] != (values.shape[0], values.shape[2]):
+            raise self._error(f"has keys of {keys.shape} and values of {values.shape} of the same latents")
 
     def _settings(self) -> dict[str, Any]:
         """The settings as config.json would have them."""
@@ -261,6 +288,7 @@ class GgufWeights:
             "nemotron": self._nemotron,
             "exaone4": self._exaone4,
             "glm4": self._partly_rotated,
+            "deepseek2": self._deepseek,
             "olmo": self._olmo,
             "olmo2": self._olmo2,
             "gemma2": self._gemma2,
@@ -405,6 +433,62 @@ class GgufWeights:
             "norm_topk_prob": family in ("mixtral", "qwen3_moe", "gpt_oss"),
             "mlp_only_layers": plain,
         }
+
+    def _deepseek(self, of: Callable[..., Any]) -> dict[str, Any]:
+        """DeepSeek-V2 or V3. Heads are as wide as the keys and values that are made of a latent; where these are not
+        apart in the file, it is older and says it under other names."""
+        heads, rotated, latent = of("attention.head_count"), of("rope.dimension_count"), of("attention.kv_lora_rank")
+        apart = self._has(KEYS_OF_LATENT)
+        key, value = (of(f"attention.{one}_length{'_mla' if apart else ''}") for one in ("key", "value"))
+        kept = {"head_count_kv": 1, "key_length": latent + rotated, "value_length": latent}
+        for name, usual in kept.items() if apart else [("head_count_kv", heads)]:
+            if (said := of(f"attention.{name}", usual)) != usual:
+                raise self._error(f"has {name}={said}, where its latents have {usual}")
+        sigmoid = of("expert_gating_func", 1)
+        if sigmoid not in (1, 2):
+            raise self._error(
+                f"chooses experts by the function {short(sigmoid)}; 1 (softmax) and 2 (sigmoid) can be read"
+            )
+        groups = of("expert_group_count", 1) or 1
+        grouped = {"n_group": groups, "topk_group": of("expert_group_used_count", groups) or groups}
+        return {
+            **self._deepseek_rope(of, rotated),
+            "model_type": "deepseek_v3" if sigmoid == 2 else "deepseek_v2",
+            "hidden_size": of("embedding_length"),
+            "num_hidden_layers": of("block_count"),
+            "num_attention_heads": heads,
+            "num_key_value_heads": heads,
+            "intermediate_size": of("feed_forward_length"),
+            "max_position_embeddings": of("context_length"),
+            "rms_norm_eps": of("attention.layer_norm_rms_epsilon"),
+            "q_lora_rank": of("attention.q_lora_rank") if self._has("attn_q_a.weight") else None,
+            "kv_lora_rank": latent,
+            "qk_rope_head_dim": rotated,
+            "qk_nope_head_dim": key - rotated,
+            "v_head_dim": value,
+            "n_routed_experts": of("expert_count"),
+            "num_experts_per_tok": of("expert_used_count"),
+            "n_shared_experts": of("expert_shared_count"),
+            "moe_intermediate_size": of("expert_feed_forward_length"),
+            "first_k_dense_replace": of("leading_dense_block_count", 0),
+            "routed_scaling_factor": of("expert_weights_scale", 0.0) or 1.0,
+            "norm_topk_prob": of("expert_weights_norm", False),
+            "topk_method": "noaux_tc" if sigmoid == 2 else "group_limited_greedy" if groups > 1 else "greedy",
+            **grouped,
+        }
+
+    def _deepseek_rope(self, of: Callable[..., Any], rotated: int) -> dict[str, Any]:
+        """Rotations, which may be scaled by YaRN; a tenth of what sharpens the scores then stands in the file."""
+        kind = self.file.settings.text("deepseek2.rope.scaling.type", "linear")
+        factor = of("rope.scaling.factor", 1.0) or 1.0
+        if kind != "yarn" or factor == 1:
+            of("rope.scaling.yarn_log_multiplier", 0.0)
+            return {"rope_parameters": self._rope(of, rotated)}
+        if not (sharper := of("rope.scaling.yarn_log_multiplier", 0.0)):
+            raise self._error("scales its rotations by YaRN and does not say what that does to scores; convert it anew")
+        both = {"mscale": 10 * sharper, "mscale_all_dim": 10 * sharper}
+        yarn = {**self._yarn(of, factor), "truncate": True, **both}
+        return {"rope_parameters": {"rope_theta": of("rope.freq_base", 10_000.0), **yarn}}
 
     def _oss(self, of: Callable[..., Any]) -> dict[str, Any]:
         values = self._mixture(of)
