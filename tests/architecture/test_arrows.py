@@ -53,7 +53,8 @@ LEVELS = [
     ),
     ("tfcore.charts.*",),
     ("tfcore.views.*",),
-    ("tfcore", "tfcore.commands.*"),  # what the package re-exports; for users of it, not for its own modules
+    # what the package re-exports, commands and exercises; for users of it, not for its own modules
+    ("tfcore", "tfcore.commands.*", "tfcore.exercises.*"),
     ("pages.facts", "pages.*.facts"),
     ("pages.lessons.*",),
     ("pages.ui.*",),

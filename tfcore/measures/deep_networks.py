@@ -167,9 +167,13 @@ def probe(deep: Deep, seed: int = 0) -> DepthProbe:
 
 
 @torch.no_grad()
-def stream_sizes(deep: Deep, seed: int = 0) -> Float[ndarray, " place"]:
-    """Root mean square of the stream before the first block and after each, without a backward pass."""
-    model = build_deep(deep, seed).double()
+def stream_sizes(deep: Deep, seed: int = 0, model: Transformer | None = None) -> Float[ndarray, " place"]:
+    """Root mean square of the stream before the first block and after each, without a backward pass.
+
+    Args:
+        model: a network of this kind with weights of its own; None starts one.
+    """
+    model = (model or build_deep(deep, seed)).double()
     ids = torch.randint(deep.vocab_size, (ROWS, SEQ), generator=torch.Generator().manual_seed(seed))
     return _size(torch.stack(run_deep(model, ids, deep)[1])).numpy()
 

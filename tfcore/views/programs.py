@@ -5,6 +5,7 @@ What a visitor typed gets into a program in one way only, as a Python literal.
 
 import inspect
 import json
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tfcore.views.literals import argument, import_lines, lines, note, records
@@ -76,20 +77,21 @@ def notebook(parts: Program) -> str:
     return book(f"{parts.about}\n\n{HOW}\n\n{IN_JUPYTER}", [parts.imports, f"{parts.call}\nprint(shown)\nshown"])
 
 
-def book(words: str, codes: list[str]) -> str:
-    """A notebook of one cell of words (Markdown) and cells of code."""
+class Words(str):
+    """A cell of words (Markdown) in a notebook."""
+
+
+def book(words: str, codes: Sequence[str]) -> str:
+    """A notebook of one cell of words (Markdown) and cells of code, among which `Words` are others of words."""
     about = {"cell_type": "markdown", "id": "about", "metadata": {}, "source": lines(words)}
-    cells: list[dict[str, Any]] = [
-        {
-            "cell_type": "code",
-            "id": f"code-{i}",
-            "metadata": {},
-            "execution_count": None,
-            "outputs": [],
-            "source": lines(code),
-        }
-        for i, code in enumerate(codes)
-    ]
+    cells = [_cell(i, one) for i, one in enumerate(codes)]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     whole = {"cells": [about, *cells], "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}}}
     return json.dumps({**whole, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
+
+
+def _cell(place: int, source: str) -> dict[str, Any]:
+    if isinstance(source, Words):
+        return {"cell_type": "markdown", "id": f"words-{place}", "metadata": {}, "source": lines(source)}
+    run: dict[str, Any] = {"execution_count": None, "outputs": []}
+    return {"cell_type": "code", "id": f"code-{place}", "metadata": {}, **run, "source": lines(source)}
