@@ -20,6 +20,7 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import cache
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ import streamlit as st
 import uvicorn
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -48,7 +49,7 @@ for kept in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
 from pages.ui import sentences, streamlit_internals, uploads  # noqa: E402  (needs the path above)
 from pages.ui.components import assets  # noqa: E402
 from pages.ui.loading import model_settings  # noqa: E402
-from pages.ui.server import first_figures, first_pictures, hosts, log, memory, messages, previews, seen, settings  # noqa: E402
+from pages.ui.server import first_figures, first_pictures, hosts, log, memory, messages, previews, seen, settings, shelf  # noqa: E402
 from pages.ui.work import run_settings  # noqa: E402
 
 with suppress(ValueError):  # which check_settings says
@@ -197,6 +198,21 @@ def first_figure(request: Request) -> Response:
     return Response(found.packed, media_type="application/octet-stream", headers=headers)
 
 
+async def shelf_notebook(request: Request) -> Response:
+    """A notebook of what a browser has on its shelf; 400 or 413 and a sentence where that is none."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > shelf.LARGEST:
+            sentence = f"A notebook is made of {shelf.LARGEST // 10**6} MB at most: remove some views."
+            return PlainTextResponse(sentence, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+    try:
+        written = await anyio.to_thread.run_sync(shelf.notebook, body)
+    except ValueError as problem:
+        return PlainTextResponse(str(problem), HTTPStatus.BAD_REQUEST)
+    return Response(written, media_type="application/x-ipynb+json", headers={"Cache-Control": "no-store"})
+
+
 @cache
 def packed_streamlit_file(name: str) -> bytes:
     return gzip.compress(streamlit_internals.bundles()[name].read_bytes(), compresslevel=6, mtime=0)
@@ -341,6 +357,7 @@ app = st.App(
         Route("/previews/{name}.png", picture),
         Route("/first/{digest}/{name}", first_picture),
         Route("/begin/{digest}/{name}", first_figure),
+        Route("/shelf/notebook", shelf_notebook, methods=["POST"]),
         *[Route(f"/{url}", page) for url in previews.pages() if streamlit_internals.INDEX.on],
     ],
     middleware=[

@@ -24,20 +24,29 @@ from pages.ui import fragments, lesson_card, page
 from pages.ui.components.figure import Event, figure
 from pages.ui.components.scene import Told, scene
 from pages.ui.server import seen
+from tfcore.commands import calls
 from tfcore.views import programs
 from tfcore.views.view import Scene, View
 
 Words = tuple[str, str]
 
 
-def about(view: View, hint: str = "") -> dict[str, str]:
-    """The words that a saved picture of a view carries beside its address, and the hint that it leaves out.
+def about(view: View, hint: str = "") -> dict[str, Any]:
+    """The words that a saved picture of a view carries beside its address, the hint that it leaves out, and the call
+    that a shelf keeps of it.
 
     Args:
         hint: see show.
     """
     finding = str((view.findings or (view.described,))[0])
-    return {"title": view.title, "finding": finding, "computed": view.computed, "hint": hint}
+    return {"title": view.title, "finding": finding, "computed": view.computed, "hint": hint, "call": _call(view)}
+
+
+def _call(view: View) -> tuple[str, dict[str, Any]] | None:
+    try:
+        return calls.call(view)
+    except ValueError:  # made by hand: there is no program of it
+        return None
 
 
 def show(

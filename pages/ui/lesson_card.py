@@ -71,6 +71,22 @@ def way(lesson: Lesson, number: int, label: str, icon: str, carried: Mapping[str
     links.to(file, address(lesson, number, carried), label, f":material/{icon}:")
 
 
+def bring(content: str) -> bool:
+    """Hold the lesson that a visitor has on their shelf for this visit; whether it is one. Says so where it is none."""
+    try:
+        session().own_lesson = read(content)
+    except ValueError as problem:
+        notices.add(KEY, str(problem).rstrip("."))
+        return False
+    return True
+
+
+def go() -> None:
+    """Go to the first stop of the lesson that they brought, from a click that Python hears of."""
+    if (lesson := session().own_lesson) is not None:
+        links.go(places.place(lesson.stops[0].page).file, address(lesson, 1))
+
+
 def title(lesson: Lesson) -> str:
     """The title of a lesson as it stands at the beginning of a line."""
     return lesson.title[:1].upper() + lesson.title[1:]
@@ -124,6 +140,8 @@ def show(page: str) -> None:
     before, here = present.stop, place_at(page)
     if here is not None and before is not None and before != here and before.stop.page == page:
         present.visit = Visit(page)  # the address decides, as on another page
+    if here is not None and here.lesson.key == OUTSIDE and here != before:
+        links.begin_as_said()
     present.stop, present.answer = here, None
     if here is None:
         return

@@ -82,6 +82,14 @@ def visit() -> Visit:
     return present.visit
 
 
+def begin_as_said() -> None:
+    """Let all controls forget what they hold, but for what the address says: a view that somebody else has kept leaves
+    out what was at its default."""
+    for key in session().kinds:
+        if key not in st.query_params and key in st.session_state:
+            del st.session_state[key]
+
+
 def asked(key: str) -> str | None:
     """The value of `key` in the address; the last one counts when it says it twice."""
     values = st.query_params.get_all(key)

@@ -21,6 +21,36 @@ interface FrameHead {
   finding?: string
   computed?: string
   hint?: string // with which the caption ends, and which a file leaves out
+  call?: Call | null // of the view
+}
+
+type Call = [view: string, said: Record<string, unknown>]
+
+// ---- shelf.js ----
+
+// A view with a note, as the shelf, a file and a link have it.
+interface Pinned {
+  page: string // its address: the key of the page, and what follows "?"
+  query: string
+  figure: string // its key on the page
+  title: string
+  from: string // the question of the page
+  caption: string
+  computed: string
+  note: string // one's own
+  call: Call | null
+}
+
+// A figure as a page with several has it: what plotly draws, or a picture in HTML.
+interface Piece {
+  said: import("./components/saving.js").Words
+  figure?: { data: any[]; layout: object }
+  image?: string
+}
+
+interface Kept extends Pinned {
+  id: string
+  at: number // its place among the others
 }
 
 interface FigureHead extends FrameHead {

@@ -99,7 +99,7 @@ class Session:
         answered: control that is dragged -> the number of the last message of it.
         first_texts: key of a box -> the text that a page put there, where nobody had said anything.
         stand_ins: examples of their own models, which stood where a page's own text could not.
-        way: where they asked to be taken, among finder.entries().
+        way: where they asked to be taken, among finder.entries(), or shortcuts.LESSON.
         row_of_text: the place in which a page will say what it found in its text; None where it has none, or said it.
         own_texts: key of a box -> the text that they typed into it last, where no link has brought another since.
         looked_for: address of a page -> the model and the text whose highlights it found last.

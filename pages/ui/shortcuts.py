@@ -11,10 +11,11 @@ from functools import partial
 import streamlit as st
 
 from pages import facts
-from pages.ui import controls, embedding, finder, keys, links, page, places
+from pages.ui import controls, embedding, finder, keys, lesson_card, links, page, places
 from pages.ui.components import assets
 from pages.ui.session import session
 
+LESSON = -1  # in place of a place among the entries: the lesson that was brought
 _KEYS = keys.own("shortcuts", "keys")
 _FOOT = keys.own("shortcuts", "foot")
 _COMPONENT = assets.component("shortcuts", "shortcuts.js")
@@ -23,7 +24,9 @@ _COMPONENT = assets.component("shortcuts", "shortcuts.js")
 def go() -> None:
     """Go to what a visitor chose at the foot of the page or in the search, before anything of this page is drawn."""
     chosen, session().way = session().way, None
-    if chosen is not None:
+    if chosen == LESSON:
+        lesson_card.go()
+    elif chosen is not None:
         to = finder.entries()[chosen]
         links.go(places.place(to.page).file, to.view)
 
@@ -71,6 +74,8 @@ def _heard(key: str) -> None:
     """Callback: open a section, press an example, or note where to go."""
     events = st.session_state.get(key)
     match events.get("told") if isinstance(events, Mapping) else None:
+        case ["lesson", str(content)] if lesson_card.bring(content):
+            session().way = LESSON
         case ["go", int(at)] if 0 <= at < len(finder.entries()):
             session().way = at
         case ["example", int(at)] if 0 <= at < len(links.visit().offered):

@@ -18,6 +18,7 @@ register("data:text/javascript," + encodeURIComponent(HOOK))
 export const { window } = new JSDOM("<!doctype html>", { url: "https://app.test/heads?layer=1", pretendToBeVisual: true })
 const { document } = window
 globalThis.addEventListener = window.addEventListener.bind(window)
+globalThis.removeEventListener = window.removeEventListener.bind(window)
 globalThis.dispatchEvent = window.dispatchEvent.bind(window)
 globalThis.requestAnimationFrame = window.requestAnimationFrame.bind(window)
 const { CustomEvent, DOMParser, HTMLCanvasElement, Node, XMLSerializer } = window

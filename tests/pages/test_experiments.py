@@ -18,7 +18,7 @@ from pages.ui.work import jobs, live, runs
 from pages.ui.work.run_records import Limits
 from tests.architecture.sources import ROOT
 from tests.commands.test_command_line import UNVISITED
-from tests.commands.typed import name_of, typed
+from tests.commands.typed import typed
 from tests.nightly import nightly, often
 from tests.pages.experiments_to_visit import NOT_REPEATABLE, VISITS, WITHOUT
 from tests.pages.figures import array, figures, scenes
@@ -29,7 +29,7 @@ from tests.pages.waiting import until
 from tests.pretend_device import DEVICE
 from tfcore import views
 from tfcore.__main__ import main
-from tfcore.commands import catalogue
+from tfcore.commands import calls, catalogue
 from tfcore.views import programs
 from tfcore.views.foundations import tokens
 from tfcore.views.model.your_model import measure as your_model
@@ -144,6 +144,16 @@ def execute(parts: programs.Program, folder: Any, monkeypatch) -> dict[str, Any]
     return names
 
 
+def check_call(view: View) -> None:
+    """Said as JSON and read again, it is the same call; JSON knows no tuples."""
+    assert view.made is not None
+    name, said = calls.call(view)
+    again = calls.made(name, json.loads(json.dumps(said)))
+    assert again.function is view.made.function
+    assert list(again.arguments) == list(view.made.arguments)
+    assert calls.as_json(again.arguments) == calls.as_json(view.made.arguments)
+
+
 @pytest.mark.parametrize("name", often(VISITS, [*EACH_RUN.values()][::3]))
 def test_a_program_comes_to_the_numbers_of_the_page(name, viewed, written, tmp_path, monkeypatch, capsys):
     file, address = VISITS[name]
@@ -154,6 +164,7 @@ def test_a_program_comes_to_the_numbers_of_the_page(name, viewed, written, tmp_p
     assert viewed, "this page shows no view, and offers no program"
     for view in viewed:
         made_again = programs.program(view)
+        check_call(view)
         result = execute(made_again, tmp_path, monkeypatch)["shown"]
         alike = shared if made_again.name in NOT_REPEATABLE else same
         drawn = map(numbers, scenes(test, view.chart.module)) if isinstance(view.chart, Scene) else shown
@@ -173,7 +184,7 @@ def test_a_command_line_comes_to_the_numbers_of_the_page(name, viewed, by_comman
     opened(file, **address)
     for view in viewed:
         check_command_line(view, capsys)
-        by_command_line.add(name_of(view))
+        by_command_line.add(calls.name_of(view))
 
 
 def check_command_line(view: View, capsys: Any) -> None:
@@ -269,6 +280,7 @@ def test_a_run_of_the_lab_is_made_again_by_each_of_its_programs(settings, viewed
     assert set(found) == {"curves", "maps", "answer", "places", "dials", "compare", "clipping", "gap"}
     for view in found.values():
         made_again = programs.program(view)
+        check_call(view)
         result = execute(made_again, tmp_path, monkeypatch)["shown"]
         assert capsys.readouterr().out.endswith(f"{view}\n")
         assert same(spec(result.chart), spec(view.chart)), view.key

@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -50,7 +50,12 @@ class Option:
     @property
     def type_name(self) -> str:
         """The type of its value, in a few signs."""
-        return type_name(Source if self.parameter == "model" else self.hint)
+        return type_name(Source if self.is_model else self.hint)
+
+    @property
+    def is_model(self) -> bool:
+        """Whether it names a model."""
+        return self.parameter == "model" or self.hint == Source
 
     @property
     def is_rare(self) -> bool:
@@ -115,6 +120,17 @@ def options(function: Drawing) -> tuple[Option, ...]:
             words = said.get(name) or OF_READING.get(name, "")
             found.append(Option(_dashed(name), name, "", types[name], parameter.default, words.rstrip(".")))
     return tuple(found)
+
+
+def together(values: Iterable[tuple[Option, Any]]) -> dict[str, Any]:
+    """The arguments of a function, of the values of its options: those of a Reading put together. What a second one
+    does not say is that of the first."""
+    found, readings = dict[str, Any](), dict[str, dict[str, Any]]()
+    for one, value in values:
+        place, key = (readings.setdefault(one.parameter, {}), one.field) if one.field else (found, one.parameter)
+        place[key] = value
+    first: dict[str, Any] = next(iter(readings.values()), {})
+    return found | {parameter: Reading(**{**first, **said}) for parameter, said in readings.items()}
 
 
 def _of_reading(parameter: str, is_first: bool, others: Container[str]) -> Iterator[Option]:

@@ -146,13 +146,7 @@ def _arguments(name: str, options: Sequence[Option], typed: Mapping[str, str | N
     if needed:
         missing = ", ".join(f"--{one.name} {one.type_name}" for one in needed)
         raise ValueError(f"{name} needs {missing}; {PROGRAM} view {name} --help explains them")
-    values, readings = dict[str, Any](), dict[str, dict[str, Any]]()
-    for one in options:
-        place, key = (readings.setdefault(one.parameter, {}), one.field) if one.field else (values, one.parameter)
-        if (text := texts[one.name]) is not None:
-            place[key] = _value(one, text)
-    first: dict[str, Any] = next(iter(readings.values()), {})
-    return values | {parameter: Reading(**{**first, **fields}) for parameter, fields in readings.items()}
+    return catalogue.together((one, _value(one, text)) for one in options if (text := texts[one.name]) is not None)
 
 
 def _value(option: Option, text: str) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tfcore.views.literals import argument, import_lines, lines, note, records
-from tfcore.views.view import View
+from tfcore.views.view import Made, View
 
 HOW = """\
 A view of "Inside the Transformer", with the controls as they were when it was saved. It needs tfcore: after
@@ -41,22 +41,32 @@ def program(view: View) -> Program:
     """
     if view.made is None:
         raise ValueError(f"the view {view.key!r} does not know how it was made; decorate its function with @view")
-    function, arguments = view.made.function, view.made.arguments
+    return program_of(view.made)
+
+
+def program_of(made: Made) -> Program:
+    """The program of a call, which need not have been made.
+
+    Raises:
+        TypeError: an argument that cannot be written as a literal.
+    """
+    function, arguments = made.function, made.arguments
     needed = {(function.__module__, function.__name__)}
     needed |= {(type(one).__module__, type(one).__name__) for value in arguments.values() for one in records(value)}
     parts = [f"    {name}={_argument(name, value)}" for name, value in arguments.items()]
     given = "\n".join(["", *parts, ""]) if parts else ""
     call = f"shown = {function.__name__}({given})"
-    return Program(name_of(view), inspect.cleandoc(function.__doc__ or ""), import_lines(needed), call)
+    return Program(_name(made), inspect.cleandoc(function.__doc__ or ""), import_lines(needed), call)
 
 
 def name_of(view: View) -> str:
     """The name of the files that a view is written to: its subject and its function."""
-    if view.made is None:
-        return view.key
-    function = view.made.function
-    subject = function.__module__.removeprefix("tfcore.views.").split(".")[:2][-1]
-    return f"{subject}-{function.__name__}".replace("_", "-")
+    return _name(view.made) if view.made else view.key
+
+
+def _name(made: Made) -> str:
+    subject = made.function.__module__.removeprefix("tfcore.views.").split(".")[:2][-1]
+    return f"{subject}-{made.function.__name__}".replace("_", "-")
 
 
 def _argument(name: str, value: Any) -> str:

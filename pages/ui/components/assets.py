@@ -21,6 +21,7 @@ PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 OURS = (
     *("styles.js", "saving.js", "figure.js", "figure.css", "bars.js", "bars.css", "scene.js"),
     *("shortcuts.js", "shortcuts.css", "present.js", "search.js"),
+    *("shelf.js", "pin.js", "drawer.js", "shelf_file.js", "shelf.css"),
 )
 TYPES = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
 

@@ -1,7 +1,7 @@
 // The browser's half of figure.py: draws a figure with Plotly.react in the colours of the theme, reports clicks, saves files.
 import { coloured, palette } from "./colours.js"
 import { html, save, svg } from "./dom.js"
-import { drop, embeds, files, keep, menu, page, pageFigure, parsed, safe, take } from "./saving.js"
+import { drop, embeds, files, keep, menu, page, pageFigure, parsed, pinnable, safe, take } from "./saving.js"
 import themes from "./theme.js"
 
 /** @typedef {import("./saving.js").Words} Words */
@@ -16,6 +16,7 @@ import themes from "./theme.js"
  * @property {HTMLElement} row
  * @property {HTMLElement} column
  * @property {Record<string, HTMLButtonElement>} buttons
+ * @property {HTMLButtonElement} pin
  * @property {ResizeObserver} observer
  * @property {FigureHead} head
  * @property {string} spec the figure as JSON
@@ -29,6 +30,7 @@ import themes from "./theme.js"
  * @property {number} [resting]
  * @property {number} [noted]
  * @property {() => Promise<SVGSVGElement | null>} taken
+ * @property {() => { data: any[], layout: object }} live
  * @property {number} [high] how high the picture is to be drawn, in place of what the page says
  */
 /** @typedef {View & { plot: PlotlyElement }} Drawn a view whose picture is there */
@@ -149,6 +151,7 @@ function create(parent) {
     frame, scroll, picture, caption, drawn: "", busy: false, again: false,
   }))
   view.taken = () => taken(view)
+  view.live = () => live(view)
   Object.assign(view, menu(foot, saves(view)))
   keep(view)
   view.row = cursor()
@@ -189,6 +192,7 @@ async function draw(view) {
       view.again = false
       await paint(Plotly, view)
     } while (view.again && !view.gone)
+    if (view.plot) void pinnable(view)
   } catch (problem) {
     if (!view.plot) view.picture.textContent = `The picture could not be drawn (${problem instanceof Error ? problem.message : problem}). Reload the page.`
   } finally {
@@ -326,14 +330,21 @@ async function taken({ plot }) {
   return parsed(await (await plotly()).toImage(plot, { format: "svg", width, height }))
 }
 
+/** What plotly draws, in the colours that it has now. @param {View} view */
+const live = view => coloured(JSON.parse(view.spec), palette(view.frame))
+
+/** The script that draws traces of these types, to stand in a page. @param {string[]} types */
+export async function plotlyCode(types) {
+  const small = types.every(type => CARTESIAN.includes(type))
+  return (await (await fetch(small ? SMALL : PLOTLY)).text()).replaceAll("</script", "<\\/script")
+}
+
 // A page of its own that needs no network: plotly, the figure in the colours it has now, the words around it.
 /** @param {View} view @param {Words} said */
 async function savePage(view, said) {
-  const colours = palette(view.frame), spec = coloured(JSON.parse(view.spec), colours)
-  const small = spec.data.every((/** @type {{ type?: string }} */ trace) => CARTESIAN.includes(trace.type ?? "scatter"))
-  const code = (await (await fetch(small ? SMALL : PLOTLY)).text()).replaceAll("</script", "<\\/script")
+  const spec = live(view), code = await plotlyCode(spec.data.map((/** @type {{ type?: string }} */ trace) => trace.type ?? "scatter"))
   const json = JSON.stringify(spec).replaceAll("<", "\\u003c")
   const body = pageFigure(said, `<div id="figure" role="img" aria-label="${safe(said.alt)}"></div>`) +
     `\n<script>${code}</script><script>const f=${json};Plotly.newPlot("figure",f.data,f.layout,{responsive:true,displaylogo:false})</script>`
-  save(new Blob([page(said.title || said.alt, body, said.address, colours.roles)], { type: "text/html" }), view.head.name + ".html")
+  save(new Blob([page(said.title || said.alt, body, said.address, palette(view.frame).roles)], { type: "text/html" }), view.head.name + ".html")
 }

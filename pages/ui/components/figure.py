@@ -44,7 +44,7 @@ def figure(
     alt: str,
     height: int,
     caption: str = "",
-    about: Mapping[str, str] | None = None,
+    about: Mapping[str, Any] | None = None,
     table: Table | None = None,
     on_click: Callable[[Event], None] | None = None,
     on_hover: Callable[[Event], None] | None = None,

@@ -25,7 +25,9 @@ const FILMS = ["video/webm;codecs=vp9", "video/webm", "video/mp4"] // the first 
  * @property {HTMLElement} note for what is said of a file
  * @property {FrameHead} head
  * @property {() => Promise<Picture | null>} taken the picture as it is now; null where it is not there
+ * @property {() => { data: any[], layout: object }} [live] of a figure: what plotly draws
  * @property {number} [noted]
+ * @property {HTMLButtonElement} [pin]
  */
 
 await styled("figure.css")
@@ -44,6 +46,9 @@ export const drop = view => void all.delete(view)
 // A menu of what can be saved, and a place for what is said of it.
 /** @param {HTMLElement} foot @param {Record<string, () => void>} kinds name -> what saves it */
 export function menu(foot, kinds) {
+  const pin = html("button", "tf-pin", foot, "Pin")
+  pin.type = "button"
+  pin.hidden = true
   const details = html("details", "tf-save", foot)
   const summary = html("summary", "", details)
   summary.textContent = "Save"
@@ -67,7 +72,14 @@ export function menu(foot, kinds) {
     details.open = false
     summary.focus()
   })
-  return { note, buttons }
+  return { note, buttons, pin }
+}
+
+/** Once a picture has been drawn: its pin, where it is a view of the app and not in a frame. @param {Shown} view */
+export async function pinnable(view) {
+  if (!view.head.title || !view.pin || new URLSearchParams(location.search).has("embed")) return
+  const { offer } = await import("./pin.js")
+  offer(/** @type {import("./pin.js").Pinnable} */ (view), () => wordsOf(view, []))
 }
 
 /** @param {Shown} view @param {string} sentence @param {number} [lasting] ms, or until something else is said */
@@ -237,6 +249,12 @@ ${body}
 export const pageFigure = ({ caption, computed, finding }, picture) =>
   `<figure>${picture}<figcaption dir="auto">${safe(caption || finding)}</figcaption><p dir="auto">${safe(computed)}</p></figure>`
 
+/** A picture in HTML, whose names meet those of no other. @param {Picture} picture @param {string} alt */
+function pictureOf(picture, alt) {
+  const vector = vectors(picture)
+  return `<img src="${addressOf(vector)}" alt="${safe(alt)}" width="${size(vector)[0]}">`
+}
+
 // All pictures that are seen on this page, one below the other. The menu beside the title asks for it.
 /** @param {string[]} without names that the address leaves out */
 async function sheet(without) {
@@ -246,14 +264,28 @@ async function sheet(without) {
   for (const view of seen) {
     const said = wordsOf(view, without), picture = await view.taken()
     if (!picture) continue
-    const vector = vectors(picture), image = `<img src="${addressOf(vector)}" alt="${safe(said.alt)}" width="${size(vector)[0]}">`
-    parts.push(`<h2 dir="auto">${safe(said.title)}</h2>`, pageFigure(said, image))
+    parts.push(`<h2 dir="auto">${safe(said.title)}</h2>`, pageFigure(said, pictureOf(picture, said.alt)))
   }
   const name = location.pathname.replace(/\W+/g, "-").replace(/^-|-$/g, "") || "home"
   const { roles } = palette(seen[0]?.frame ?? document.body)
   const whole = page(document.querySelector("h1")?.textContent || document.title, parts.join("\n"), link().address(without), roles)
   save(new Blob([whole], { type: "text/html" }), `${name}-figures.html`)
 }
+// Asked by the window that a figure is drawn in for a page with several: see shelf_file.js.
+addEventListener("tf-piece", event => {
+  const { key, take: give } = /** @type {CustomEvent<{ key: string, take: (piece: Promise<Piece | null>) => void }>} */ (event).detail
+  const view = [...all].find(one => (key ? one.head.key === key : one.head.title) && one.frame.isConnected)
+  if (view) give(pieceOf(view))
+})
+
+/** @param {Shown} view @returns {Promise<Piece | null>} */
+async function pieceOf(view) {
+  const said = wordsOf(view, []), figure = view.live?.()
+  if (figure) return { said, figure }
+  const picture = await view.taken()
+  return picture && { said, image: pictureOf(picture, said.alt) }
+}
+
 addEventListener("tf-sheet", event => void sheet(/** @type {CustomEvent<string[]>} */ (event).detail))
 
 // ---- videos ----

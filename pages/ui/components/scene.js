@@ -2,7 +2,7 @@
 import { html } from "./dom.js"
 import { palette } from "./colours.js"
 import { elements } from "./picture.js"
-import { drop, embeds, files, keep, menu, video } from "./saving.js"
+import { drop, embeds, files, keep, menu, pinnable, video } from "./saving.js"
 import { styled } from "./styles.js"
 
 /**
@@ -15,6 +15,7 @@ import { styled } from "./styles.js"
  * @property {string} module
  * @property {() => Promise<import("./picture.js").Picture | null>} taken
  * @property {Record<string, HTMLButtonElement>} [buttons]
+ * @property {HTMLButtonElement} [pin]
  * @property {FrameHead} head
  * @property {Promise<Scene>} code
  * @property {string} [drawn] data and colours
@@ -81,13 +82,15 @@ const named = ({ head }) => head.key.replace(/\W+/g, "-")
 /** @param {Shown} view @param {Scene} scene */
 function offer(view, { film }) {
   const { PNG, SVG, HTML } = files(view, () => named(view))
-  view.buttons ??= Object.assign(view, menu(view.foot, {
+  if (!view.buttons) Object.assign(view, menu(view.foot, {
     PNG,
     ...(view.root.querySelector("canvas") ? {} : { SVG }), // whose picture is made of pixels
     HTML,
     ...(film ? { Video: video(view, () => named(view), () => film(view.root)) } : {}),
     ...embeds(view),
-  })).buttons
+  }))
+  if (!view.buttons) return
+  void pinnable(view)
   view.buttons.Embed.hidden = view.head.alone
   view.buttons["Whole page"].hidden = !view.head.alone
 }

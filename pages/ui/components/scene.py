@@ -30,7 +30,7 @@ def scene(
     key: str,
     alt: str,
     caption: str = "",
-    about: Mapping[str, str] | None = None,
+    about: Mapping[str, Any] | None = None,
     on_told: Callable[[Told], None] | None = None,
 ) -> Told | None:
     """Show a scene.

@@ -17,6 +17,7 @@ const KEYS = [
   ["B", "While it is shown: a black screen, and back"],
   ["← →", "In a lesson: the stop before, and the next"],
   ["A", "In a lesson: the answer to its question"],
+  ["S", "Your shelf: the views that you have pinned"],
   ["?", "These keys"],
   ["Ctrl Enter", "In a box for text: run the page on it"],
 ]
@@ -54,6 +55,7 @@ let wanted
 await styled("shortcuts.css")
 addEventListener("keydown", pressed)
 addEventListener("resize", look)
+addEventListener("tf-open-shelf", () => void openShelf())
 setInterval(look, present.OFTEN)
 
 /** @param {Component<KeysData | FootData>} component */
@@ -161,7 +163,7 @@ function way(to, rel, lead, rest = "") {
 function actions() {
   const row = html("span", "tf-actions")
   /** @type {[string, string, () => unknown][]} */
-  const all = [["Search", "Ctrl K", find], ["Present", "P", () => show(true)], ["Keys", "?", showKeys]]
+  const all = [["Search", "Ctrl K", find], ["Present", "P", () => show(true)], ["Shelf", "S", openShelf], ["Keys", "?", showKeys]]
   for (const [name, key, act] of all) {
     const button = html("button", "", row, name)
     html("kbd", "", button, key)
@@ -178,6 +180,14 @@ function go(at, [kind, title, , page]) {
 }
 
 const find = () => keys?.search.open()
+const openShelf = async () => keys && (await import("./drawer.js")).open(keys.root, beginLesson)
+
+/** What is on the shelf as a lesson, here or presented. @param {string} lesson as JSON @param {boolean} presented */
+function beginLesson(lesson, presented) {
+  keys?.send("told", ["lesson", lesson])
+  if (presented) show(true)
+}
+
 const showKeys = () => keys?.help.showModal()
 
 // ---- presenting ----
@@ -269,6 +279,7 @@ function pressed(event) {
   if (command && !event.altKey && !event.shiftKey && key === "k") act = find
   else if (command || event.altKey) return
   else if (key === "?") act = showKeys
+  else if (key === "s" && !present.state.on) act = openShelf
   else if (key === "p") act = () => show(!present.state.on)
   else if (!(event.key.startsWith("Arrow") && target?.closest?.(MOVED))) act = inLesson(key) ?? (present.state.on ? PRESENTING[key] : undefined)
   if (!act) return

@@ -1,5 +1,7 @@
 """What the frame of a section makes of views: captions, and programs of what is shown now."""
 
+from typing import Any
+
 from pages.ui import frame
 from pages.ui.frame import Panel
 from tfcore.views.foundations import heads
@@ -19,13 +21,13 @@ def test_what_a_click_does_follows_the_caption(monkeypatch):
 
 
 def test_what_a_saved_picture_says_goes_along(monkeypatch):
-    said = list[dict[str, str]]()
+    said = list[dict[str, Any]]()
     monkeypatch.setattr(frame, "figure", lambda _, *, about, **__: said.append(about))
     shown = heads.portrait(READ, 0, 1, 2)
     frame.show(shown, lambda _: None, "Click a word.")
-    assert said == [
-        {"title": shown.title, "finding": str(shown.findings[0]), "computed": shown.computed, "hint": "Click a word."}
-    ]
+    words = {"title": shown.title, "finding": str(shown.findings[0]), "computed": shown.computed}
+    call = "heads.portrait", {"model": "stories", "text": "One two three", "layer": 0, "head": 1, "token": 2}
+    assert said == [{**words, "hint": "Click a word.", "call": call}]
     assert "model stories" in shown.computed
 
 

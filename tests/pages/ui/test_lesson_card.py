@@ -179,6 +179,23 @@ def test_a_lesson_from_a_file_is_shown_as_it_is_written():
     assert "Predict first" not in card(test)
 
 
+def test_a_view_of_a_lesson_from_outside_is_at_its_defaults_where_it_says_nothing():
+    """Whatever its reader has done before: what is at its default is in no address."""
+    stops = [{"address": "masks?text=a+b+c"}, {"address": "masks"}]
+    lesson = read(json.dumps({"title": "Mine", "stops": stops}))
+    before = {one.key: one.value for one in opened("foundations/masks/page.py").slider}
+    test = opened("foundations/masks/page.py", **lesson_card.address(lesson, 1))
+    assert test.text_area[0].value == "a b c"
+    test.slider[0].set_value(test.slider[0].max)
+    test = run(test)
+    test.query_params.clear()
+    test.query_params.update(lesson_card.address(lesson, 2))
+    test = run(test)
+    assert "Mine · 2 of 2" in card(test)
+    assert {one.key: one.value for one in test.slider} == before
+    assert test.text_area[0].value != "a b c"
+
+
 # --- what the stops say is what their views show ---------------------------------------------------------------------
 
 

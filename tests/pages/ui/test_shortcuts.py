@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.facts import pages
-from pages.ui import finder, links
+from pages.ui import finder, links, shortcuts
 from pages.ui.session import KEY
 from tests.pages.visits import opened, press, run
 from tfcore.views.reference.glossary.measure import terms
@@ -128,11 +128,17 @@ def test_an_example_and_a_section_are_set_by_their_places(page):
     assert page(["go", 7]) == ([3, "why"], 7)
 
 
+def test_a_lesson_on_a_shelf_begins_at_its_first_stop(page):
+    lesson = {"title": "Mine", "stops": [{"address": "masks?kind=causal", "note": "One."}]}
+    assert page(["lesson", json.dumps(lesson)])[1] == shortcuts.LESSON
+
+
 @pytest.mark.parametrize(
     "said",
     [
         *(None, "go", [], ["go"], ["go", -1], ["go", 10**9], ["go", "1"], ["go", 1.0], ["go", 1, 1], ["go", [1]]),
         *(["example", 2], ["example", -1], ["example", None], ["section", 99], ["section", -1], ["section", "why"]),
+        *(["lesson"], ["lesson", 5], ["lesson", "{"], ["lesson", '{"stops": [{"address": "https://evil.example/x"}]}']),
         *({"go": 1}, ["<script>", 1], ["go", {"at": 1}], [["go"], 1]),
     ],
 )

@@ -54,8 +54,12 @@ def address(log) -> Iterator[str]:
 
 
 def get(address: str, path: str, **headers: str) -> tuple[HTTPResponse, bytes]:
+    return send(address, path, None, **headers)
+
+
+def send(address: str, path: str, said: bytes | None, **headers: str) -> tuple[HTTPResponse, bytes]:
     connection = HTTPConnection(address, timeout=30)
-    connection.request("GET", path, headers=headers)
+    connection.request("GET" if said is None else "POST", path, said, headers)
     response = connection.getresponse()
     body = response.read()
     connection.close()
@@ -231,6 +235,18 @@ def test_streamlit_bundles_are_compressed(address):
     assert packed.headers["Content-Encoding"] == "gzip"
     assert gzip.decompress(body) == whole
     assert plain.headers["Content-Encoding"] is None
+
+
+def test_a_notebook_of_a_shelf_is_made_of_what_is_sent_and_of_nothing_else(address):
+    call = ["masks.allowed", {"model": "stories", "text": "a b", "mask": {}}]
+    stops = [{"title": "A mask", "note": "", "address": "", "call": call}]
+    response, body = send(address, "/shelf/notebook", json.dumps({"title": "T", "stops": stops}).encode())
+    assert (response.status, response.headers["Content-Type"]) == (200, "application/x-ipynb+json")
+    assert "shown = allowed(\n" in json.loads(body)["cells"][2]["source"]
+    refused = {b"{": (400, "This is no shelf"), b"x" * 2_000_001: (413, "A notebook is made of 2 MB at most")}
+    for said, (status, sentence) in refused.items():
+        response, body = send(address, "/shelf/notebook", said)
+        assert (response.status, body.decode().startswith(sentence)) == (status, True)
 
 
 @pytest.mark.parametrize("path", ["/assets/old/figure.js", "/assets/{digest}/../app.py", "/assets/{digest}/app.py"])

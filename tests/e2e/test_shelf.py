@@ -1,0 +1,167 @@
+"""The shelf in Chromium: pinned, noted, ordered; saved as a page with live figures, as a notebook and as a file."""
+
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.e2e.test_every_page import PHONE
+from tests.e2e.visitor import LAST, Visitor
+from tests.nightly import nightly
+
+TEXT = "The trophy did not fit into the suitcase because it was too big."
+# What plotly draws in a saved page.
+LIVE = "() => [...document.querySelectorAll('.js-plotly-plot')].map(plot => plot._fullData.length)"
+
+
+def pin(visitor: Visitor, path: str, note: str = "") -> str:
+    """Pin the last figure of a page, with a note; its title."""
+    visitor.open(path)
+    button = visitor.page.locator(".tf-pin:visible").last
+    expect(button).to_have_attribute("aria-pressed", "false")
+    button.focus()
+    visitor.page.keyboard.press("Enter")
+    box = visitor.page.locator(".tf-own-note")
+    expect(box).to_be_focused()
+    visitor.page.keyboard.type(note)
+    visitor.page.keyboard.press("Escape")
+    expect(button).to_be_focused()
+    expect(button).to_have_attribute("aria-pressed", "true")
+    return str(button.get_attribute("aria-label")).removeprefix("Pin ")
+
+
+def shelf(page: Page) -> Locator:
+    """The drawer, open."""
+    page.keyboard.press("s")
+    drawer = page.get_by_role("dialog", name="Shelf")
+    expect(drawer).to_be_visible()
+    return drawer
+
+
+def titles(drawer: Locator) -> list[str]:
+    return drawer.locator("li a").all_inner_texts()
+
+
+def saved(page: Page, drawer: Locator, name: str, folder: Path) -> Path:
+    with page.expect_download() as download:
+        drawer.get_by_role("button", name=name, exact=True).click()
+    path = folder / download.value.suggested_filename
+    download.value.save_as(path)
+    return path
+
+
+def test_what_is_pinned_is_noted_ordered_and_shown_as_a_lesson_elsewhere(visitor, stranger):
+    """A view at its defaults is at its defaults there too, after a stop with a text of one's own."""
+    first = pin(visitor, "/masks", "At its defaults.")
+    second = pin(visitor, f"/masks?text={TEXT.replace(' ', '+')}", "It is *long*.")
+    default = visitor.open("/masks").box().input_value()
+    visitor.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    drawer = shelf(visitor.page)
+    assert titles(drawer) == [first, second]
+    drawer.get_by_label("Your note on").last.press("Alt+ArrowUp")
+    expect(drawer.get_by_role("status")).to_contain_text("is now 1 of 2")
+    drawer.get_by_role("textbox", name="Title of the shelf").fill("Mine")
+    drawer.get_by_role("button", name="Copy link").click()
+    expect(drawer.get_by_role("status")).to_contain_text("Copied: a link that shows these 2 views as a lesson")
+    link = visitor.page.evaluate("navigator.clipboard.readText()").removeprefix(visitor.address)
+    card = stranger.open(link).page.locator(".st-key-lesson_card")
+    expect(card).to_contain_text("Mine · 1 of 2")
+    expect(card).to_contain_text("It is *long*.")
+    assert stranger.box().input_value() == TEXT
+    stranger.page.keyboard.press("ArrowRight")
+    expect(card).to_contain_text("At its defaults.")
+    stranger.settle(LAST["/masks"])
+    expect(stranger.box()).to_have_value(default)
+
+
+@nightly
+def test_a_shelf_is_presented_and_its_file_is_read_elsewhere(visit, server, tmp_path):
+    visitor = visit(server)
+    first = pin(visitor, f"/masks?text={TEXT.replace(' ', '+')}", "First.")
+    second = pin(visitor, "/positions?scheme=RoPE", "Second.")
+    drawer = shelf(visitor.page)
+    drawer.get_by_role("textbox", name="Title of the shelf").fill("Mine")
+    file = saved(visitor.page, drawer, "File", tmp_path)
+    assert file.name == "mine.json"
+    drawer.get_by_role("button", name="Presented").click()
+    words = visitor.page.locator(".tf-words")
+    expect(words).to_contain_text("First.")
+    expect(visitor.page.locator(".tf-on-stage")).to_have_count(1)
+    visitor.page.keyboard.press("ArrowRight")
+    expect(words).to_contain_text("Second.")
+    visitor.page.keyboard.press("Escape")
+    other = visit(server).open("/masks")
+    drawer = shelf(other.page)
+    assert titles(drawer) == []
+    drawer.locator("input[type=file]").set_input_files(file)
+    expect(drawer.locator("li")).to_have_count(2)
+    assert titles(drawer) == [first, second]
+    assert [one.input_value() for one in drawer.get_by_label("Your note on").all()] == ["First.", "Second."]
+    drawer.get_by_role("link", name=first).click()
+    other.wait_for_address(text=TEXT)
+    expect(other.box()).to_have_value(TEXT)
+    other.open("/lessons", "What to see")
+    other.page.get_by_text("A lesson from a file").click()
+    other.page.locator("[data-testid=stFileUploader] input").set_input_files(file)
+    other.page.get_by_role("link", name="Mine").click()
+    expect(other.page.locator(".st-key-lesson_card")).to_contain_text("First.")
+
+
+@nightly
+@pytest.mark.parametrize("size", [{}, PHONE], ids=["desktop", "phone"])
+def test_a_shelf_is_saved_as_a_page_and_a_notebook(visit, server, tmp_path, size):
+    visitor = visit(server, **size)
+    for path in (f"/heads?model=smollm2&text={TEXT.replace(' ', '+')}", "/walkthrough", "/positions?scheme=RoPE"):
+        pin(visitor, path, "<b>Mine</b>") if not size else press(visitor, path)
+    drawer = shelf(visitor.page)
+    page = saved(visitor.page, drawer, "HTML", tmp_path)
+    expect(drawer.get_by_role("status")).to_contain_text("Saved: a page with these 3 figures")
+    book = nbformat.read(saved(visitor.page, drawer, "Notebook", tmp_path), as_version=4)
+    assert [cell.cell_type for cell in book.cells] == ["markdown", *["markdown", "code"] * 3]
+    assert TEXT in book.cells[2].source.replace('"\n            "', "")
+    reader = visit("").page
+    reader.context.set_offline(True)
+    reader.goto(page.as_uri())
+    assert all(reader.evaluate(LIVE))
+    assert reader.locator("h2").all_inner_texts() == titles(drawer)
+    assert reader.locator("figure").count() == 3
+    assert reader.locator("b").count() == 0
+
+
+def press(visitor: Visitor, path: str) -> None:
+    visitor.open(path)
+    visitor.page.locator(".tf-pin:visible").last.click()
+    expect(visitor.page.locator(".tf-pin:visible").last).to_have_attribute("aria-pressed", "true")
+
+
+@nightly
+def test_two_windows_have_one_shelf_and_lose_nothing(visit, server):
+    one = visit(server)
+    first = pin(one, "/masks")
+    other = Visitor(one.page.context.new_page(), server)
+    drawer = shelf(one.page)
+    second = pin(other, "/positions?scheme=RoPE")
+    expect(drawer.locator("li")).to_have_count(2)
+    assert titles(drawer) == [first, second]
+    drawer.get_by_role("button", name=f"Remove {second}").click()
+    expect(other.page.locator(".tf-pin[aria-pressed=true]")).to_have_count(0)
+    drawer.get_by_role("button", name="Undo").click()
+    expect(other.page.locator(".tf-pin[aria-pressed=true]")).to_have_count(1)
+    other.check()
+
+
+@nightly
+def test_hostile_contents_of_the_browser_are_text_or_left_out(visit, server):
+    visitor = visit(server).open("/masks")
+    hostile = "<img src=x onerror=alert(7)> $x$ :red[x]"
+    item = {"page": "heads", "query": "", "figure": "", "title": hostile, "note": hostile, "caption": hostile, "at": 1}
+    stored = {"tf-shelf:a": json.dumps(item), "tf-shelf:b": json.dumps({**item, "page": "//evil.example"})}
+    visitor.page.evaluate(
+        "said => Object.entries(said).forEach(([key, value]) => localStorage.setItem(key, value))", stored
+    )
+    drawer = shelf(visitor.page)
+    assert titles(drawer) == [hostile]
+    expect(drawer.get_by_role("status")).to_contain_text("One thing kept here could not be read and is left out.")
+    assert drawer.locator("img").count() == 0
