@@ -21,6 +21,8 @@ class CacheShape:
         kv_heads: KV heads.
         d_head: width of one; of latent attention that of its values.
         latent: of multi-head latent attention: numbers a token leaves in each layer in place of keys and values.
+        rotated: of these, the rotated key that all heads share.
+        d_key: width of the keys that heads make of a latent; 0 where they are as wide as values.
         window: tokens that a layer with a sliding window sees, itself included.
         windowed: how many layers have it.
     """
@@ -30,6 +32,8 @@ class CacheShape:
     kv_heads: int
     d_head: int
     latent: int = 0
+    rotated: int = 0
+    d_key: int = 0
     window: int | None = None
     windowed: int = 0
 
@@ -37,6 +41,12 @@ class CacheShape:
     def numbers(self) -> int:
         """Numbers of one token in one layer: a key and a value for each of their heads, or the latent vector."""
         return self.latent or 2 * self.kv_heads * self.d_head
+
+    @property
+    def of_all_heads(self) -> tuple[int, int]:
+        """Numbers of the keys, and of the values, of one token in one layer that heads attend with: of latent attention
+        those that they make of what is kept."""
+        return self.kv_heads * (self.d_key or self.d_head), self.kv_heads * self.d_head
 
     @property
     def kind(self) -> str:
@@ -61,7 +71,7 @@ class CacheShape:
 
 # Multi-head latent attention: 512 compressed numbers and a rotated key of 64 for all heads together, 60 layers
 # (arXiv:2405.04434, section 3.1.2).
-DEEPSEEK_V2 = CacheShape(layers=60, heads=128, kv_heads=128, d_head=128, latent=512 + 64)
+DEEPSEEK_V2 = CacheShape(layers=60, heads=128, kv_heads=128, d_head=128, latent=512 + 64, rotated=64, d_key=192)
 DEEPSEEK_V2_PARAMETERS = 236_000_000_000  # as published, its abstract
 
 
@@ -80,6 +90,8 @@ def cache_shape(config: ModelConfig) -> CacheShape:
         kv_heads=config.attention.kv_heads,
         d_head=config.head_size if (latent := config.attention.kv_latent) is None else config.value_size,
         latent=0 if latent is None else latent + (config.positions.rotated or 0),
+        rotated=0 if latent is None else config.positions.rotated or 0,
+        d_key=0 if latent is None else config.head_size,
         window=config.window,
         windowed=sum(layer.window is not None for layer in config.layers),
     )
@@ -114,9 +126,10 @@ def shared(shape: CacheShape, sharing: Sharing) -> CacheShape:
     if sharing == "built" or (sharing == "mla" and shape.latent):
         return shape
     if sharing == "mla":
-        return replace(shape, latent=4 * shape.d_head + shape.d_head // 2)
+        rotated = shape.d_head // 2
+        return replace(shape, latent=4 * shape.d_head + rotated, rotated=rotated, d_key=shape.d_head + rotated)
     counts = {"mha": shape.heads, "gqa": grouped_heads(shape.heads), "mqa": 1}
-    return replace(shape, kv_heads=counts[sharing], latent=0)
+    return replace(shape, kv_heads=counts[sharing], latent=0, rotated=0, d_key=0)
 
 
 def grouped_heads(heads: int) -> int:

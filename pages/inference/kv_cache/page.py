@@ -86,6 +86,10 @@ def with_and_without() -> None:
 
         work = write if exactness == "float32" else large_models.with_a_copy(write)
         live.watch(key, draw, live.begin(key, work, stored=views.stored_runs().get(key, ())))
+        if model.config.attention.kv_latent is not None:
+            with p.picture:
+                latent = choices.described(model_name, model_name)
+                p.show(views.latents(latent, len(ids) + steps, exactness))
         p.what_to_see(
             "Without the cache every step computes the whole sequence again, so its work grows with each token, and "
             "the total with the square of the length or faster. With it, a step computes one token and only attention "
@@ -150,6 +154,8 @@ def cache_size() -> None:
         every = known if chosen in known else [*known, chosen]
         with p.picture:
             p.show(views.sizes(chosen, tokens, batch, precision, unit))
+            if chosen.shape.latent:
+                p.show(views.latents(chosen, tokens, precision))
             st.markdown("**The same sequences in every model**")
             p.show(views.every_model(every, chosen, tokens, batch, precision, unit))
         p.what_to_see(

@@ -44,8 +44,8 @@ def test_only_what_is_done_is_drawn_in_full_colour():
     traces = FIGURES["steps"]().data
     assert sorted({len(trace["x"]) for trace in traces}) == [7, 12]
     bars = [trace for trace in traces if trace["type"] == "bar"]
-    total = np.sum([trace["y"] for trace in bars], axis=0) * scale(float((WORK.keys + WORK.values)[-1]), "decimal")[0]
-    np.testing.assert_allclose(total, (WORK.keys + WORK.values)[:7], rtol=1e-6)
+    total = np.sum([trace["y"] for trace in bars], axis=0) * scale(float(WORK.held[-1]), "decimal")[0]
+    np.testing.assert_allclose(total, WORK.held[:7], rtol=1e-6)
 
 
 def test_the_line_through_the_times_leaves_one_slow_step_out():

@@ -6,7 +6,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from tests.nightly import nightly
-from tests.small import ALL_PATTERNS, config, ids, model
+from tests.small import ALL_PATTERNS, WIRINGS, config, ids, model
 from tfcore.generation.generate import generate
 from tfcore.generation.sampling import Sampling
 from tfcore.kv_cache import KVCache
@@ -68,13 +68,24 @@ def test_a_step_with_the_cache_costs_what_torch_counts():
 def test_bytes_are_those_of_the_cache(exactness, dtype, window):
     chosen = config(window=window)
     work = cache_work(chosen, 3, 6, exactness)
-    for length, keys, values in zip(work.length, work.keys, work.values, strict=True):
-        assert keys == values
-        assert keys + values == KVCache(chosen, capacity=int(length), device="meta", dtype=dtype).bytes
+    np.testing.assert_array_equal(work.parts["keys"], work.parts["values"])
+    for length, held in zip(work.length, work.held, strict=True):
+        assert held == KVCache(chosen, capacity=int(length), device="meta", dtype=dtype).bytes
+
+
+def test_latents_are_held_and_no_keys():
+    chosen = config(**WIRINGS["like DeepSeek-V3"])
+    work = cache_work(chosen, 3, 6)
+    for length, latents, rotated in zip(work.length, *work.parts.values(), strict=True):
+        assert latents * chosen.positions.rotated == rotated * chosen.attention.kv_latent
+        assert latents + rotated == KVCache(chosen, capacity=int(length), device="meta").bytes
 
 
 WORK = CacheWork(
-    *(np.array(row) for row in ([5, 6, 7], [900, 10, 20], [900, 1_000, 1_100], [50, 60, 70], [51, 61, 71]))
+    length=np.array([5, 6, 7]),
+    with_cache=np.array([900, 10, 20]),
+    without=np.array([900, 1_000, 1_100]),
+    parts={"keys": np.array([50, 60, 70]), "values": np.array([51, 61, 71])},
 )
 DONE = [BothWays(7, 0.5, 1.0, 1e-6, True), BothWays(8, 0.25, 2.0, 3e-6, False)]
 

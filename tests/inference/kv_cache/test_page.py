@@ -9,8 +9,10 @@ import pytest
 from pages.inference.kv_cache import choices
 from pages.ui import cache
 from pages.ui.work import jobs
+from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import array, figures
+from tests.pages.own_models import brought
 from tests.pages.visits import run, said
 from tfcore import presets
 from tfcore.measures.kv_bytes import DEEPSEEK_V2, CacheShape, cache_bytes, cache_shape, shared
@@ -195,3 +197,17 @@ def test_blocks_of_one_token_waste_nothing():
     rows = paged(block="1").dataframe[0].value.set_index("memory")
     assert rows.loc["paged, blocks on demand", "tokens"] == "100.0%"
     assert rows.loc["contiguous, maximum length reserved", "internal fragmentation"] == "52.3%"
+
+
+def test_what_latent_attention_keeps_is_drawn_of_it_alone():
+    assert "latents" in figures(opened(part="large", of="deepseek_v2"))
+    assert "latents" not in figures(opened(part="large", of="llama3_70b"))
+
+
+@nightly
+def test_a_model_of_ones_own_with_latents_holds_no_keys(allowed):
+    brought("./deepseek")
+    shown = figures(opened(model="./deepseek", steps="8"))
+    assert "latents" in shown
+    names = {trace["name"] for trace in shown["steps"][1]["data"] if trace["type"] == "bar"}
+    assert names == {"latents", "rotated keys"}

@@ -4,12 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.small import config
+from tests.small import WIRINGS, config, ids, model
 from tfcore.kv_cache import KVCache
 from tfcore.measures.kv_bytes import DEEPSEEK_V2, CacheShape, cache_bytes, cache_shape, grouped_heads, shared, ways
 from tfcore.measures.memory_use import memory
 from tfcore.measures.precision import BITS
+from tfcore.measures.quantities import both
 from tfcore.presets import PRESETS, bert_base, llama3_70b
+from tfcore.views.inference import kv_cache as views
+from tfcore.views.inference.kv_cache.measure.serving import Model
 from tfcore.views.inference.kv_cache.say.sizes import CacheSizes, cache_range, cache_sizes, product_latex
 
 EIGHTY = CacheShape(layers=80, heads=64, kv_heads=64, d_head=128)
@@ -167,3 +170,37 @@ def test_the_smallest_and_the_largest_of_several():
         4 * 10**9,
     ]
     assert str(found) == "3 models, each with 3 x 1,024 tokens: from a with 30 B (30 B) to c with 4.00 GB (3.73 GiB)."
+
+
+def test_what_is_kept_of_latents_and_what_heads_make_of_them():
+    positions = 12
+    subject = model(**WIRINGS["like DeepSeek-V3"])
+    config = subject.config
+    shape = cache_shape(config)
+    names = ["blocks.1.attn.k", "blocks.1.attn.v", "blocks.1.attn.latent"]
+    seen = subject.activations(ids(1, positions), names)
+    keys, values, latent = (seen[name].numel() // positions for name in names)
+    assert shape.of_all_heads == (keys, values)
+    assert shape.latent - shape.rotated == latent
+    shown = views.latents(Model("mine", 1, shape), positions, "float32")
+    assert dict(zip(shown.table()["part"], shown.table()["numbers"], strict=True)) == {
+        "keys of all heads": keys,
+        "values of all heads": values,
+        "latent": latent,
+        "rotated key": config.positions.rotated,
+    }
+    cache = KVCache(config, capacity=positions, device="cpu")
+    subject(ids(1, positions), cache=cache)
+    full = positions * config.n_layers * (keys + values) * 4
+    assert f"; 12 tokens leave {both(cache.bytes)} in place of {both(full)}." in str(shown)
+
+
+def test_deepseek_v2_keeps_a_latent_of_512_and_a_key_of_64():
+    said = str(views.latents(Model("DeepSeek-V2", 1, DEEPSEEK_V2), 32_768, "float16"))
+    assert "a latent of 512 numbers and a rotated key of 64 for all 128 heads, 576 in place of the 40,960" in said
+    assert "(71.1 times as many)" in said
+
+
+def test_latents_are_of_latent_attention_alone():
+    with pytest.raises(ValueError, match=r"llama keeps keys and values \(GQA: 8 KV heads\); take a model with latent"):
+        views.latents(Model("llama", 1, shared(EIGHTY, "gqa")), 10, "float16")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from tfcore.kv_cache import KVCache
+from tfcore.latent_attention import LatentAttention
 from tfcore.measures import kv_bytes
 from tfcore.measures.kv_bytes import cache_bytes
 from tfcore.measures.one_text import last_tokens
@@ -14,7 +15,7 @@ from tfcore.measures.precision import Precision, stored_bytes
 from tfcore.measures.quantities import Unit, amount, counted, short
 from tfcore.measures.stored import read, tuples
 from tfcore.views.inference.kv_cache.draw.memory import crowd_figure, picture_figure, shares_figure
-from tfcore.views.inference.kv_cache.draw.sizes import Size, budget_figure, models_figure, ways_figure
+from tfcore.views.inference.kv_cache.draw.sizes import Size, budget_figure, latents_figure, models_figure, ways_figure
 from tfcore.views.inference.kv_cache.draw.steps import steps_figure
 from tfcore.views.inference.kv_cache.measure import generation, serving
 from tfcore.views.inference.kv_cache.measure.generation import BothWays, BothWaysConfig, CacheWork, Exactness
@@ -37,7 +38,7 @@ from tfcore.views.inference.kv_cache.measure.serving import Budgets, Model, Serv
 from tfcore.views.inference.kv_cache.say.generation import measured, step_costs
 from tfcore.views.inference.kv_cache.say.paging import most_at_once, policy_row, token_shares, waste_shares
 from tfcore.views.inference.kv_cache.say.serving import fit
-from tfcore.views.inference.kv_cache.say.sizes import cache_range, cache_sizes, product_latex
+from tfcore.views.inference.kv_cache.say.sizes import cache_range, cache_sizes, latents_kept, product_latex
 from tfcore.views.kept import kept
 from tfcore.views.sources import Source, opened
 from tfcore.views.view import Metric, View, view
@@ -171,6 +172,45 @@ def sizes(chosen: Model, tokens: int, batch: int, precision: Precision, unit: Un
         "d_head / 2 values, as there. int8 and int4 also keep a scale per group of values, some per cent more that "
         "are not counted here.",
         code=(kv_bytes.cache_bytes, kv_bytes.shared, kv_bytes.CacheShape),
+    )
+
+
+@view
+def latents(chosen: Model, tokens: int, precision: Precision) -> View:
+    """What latent attention keeps of a token, beside the keys and values that heads make of it.
+
+    Args:
+        tokens: of a sequence.
+        precision: of the numbers kept.
+
+    Raises:
+        ValueError: a model that keeps keys and values.
+    """
+    shape = chosen.shape
+    if not shape.latent:
+        raise ValueError(f"{chosen.name} keeps keys and values ({shape}); take a model with latent attention")
+    keys, values = shape.of_all_heads
+    return View(
+        key="latents",
+        title="A token in the cache of latent attention",
+        result=shape,
+        chart=latents_figure(shape, height=220),
+        min_width=330,
+        findings=(latents_kept(chosen.name, shape, tokens, precision),),
+        table=lambda: pd.DataFrame(
+            {
+                "part": ["keys of all heads", "values of all heads", "latent", "rotated key"],
+                "kept": [False, False, True, True],
+                "numbers": [keys, values, shape.latent - shape.rotated, shape.rotated],
+            }
+        ),
+        formula=(
+            r"\begin{gathered}c_t = W^{DKV} h_t, \qquad k_t^R = \mathrm{RoPE}(W^{KR} h_t) \\ "
+            r"k_{t,i} = \big[\,W_i^{UK} c_t;\; k_t^R\,\big], \qquad v_{t,i} = W_i^{UV} c_t\end{gathered}"
+        ),
+        papers="Multi-head latent attention: arXiv:2405.04434, sections 2.1.2 and 2.1.3, equations 9 to 17; what is "
+        "kept: section 2.1.4, table 1. The published code normalises the latent before it is used.",
+        code=(LatentAttention.keys_and_values, KVCache.extend),
     )
 
 

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from tfcore.charts import kit
 from tfcore.charts.components import BYTES
 from tfcore.charts.theme import base_layout, build
+from tfcore.measures.kv_bytes import CacheShape
 from tfcore.measures.quantities import Unit, amount, scale
 from tfcore.views.inference.kv_cache.measure.serving import Budget
 
@@ -51,6 +52,33 @@ def ways_figure(sizes: Sequence[Size], unit: Unit, height: int) -> go.Figure:
         yaxis=_rows({size.name: amount(size.value, unit) for size in sizes}),
     )
     return build([trace], layout)
+
+
+def latents_figure(shape: CacheShape, height: int) -> go.Figure:
+    """Two bars: the keys and values of all heads of one token in one layer, and what is kept in their place."""
+    keys, values = shape.of_all_heads
+    parts = [
+        ("keys of all heads", "@key", 0, keys),
+        ("values of all heads", "@value", 0, values),
+        ("latent", "@cat6", 1, shape.latent - shape.rotated),
+        ("rotated key", "@position", 1, shape.rotated),
+    ]
+    data = [
+        kit.bars(
+            [count], [row], colour, name=name, orientation="h", hover=f"{name}: {count:,} numbers", showlegend=True
+        )
+        for name, colour, row, count in parts
+    ]
+    layout = base_layout(
+        height,
+        barmode="stack",
+        bargap=0.35,
+        legend={"traceorder": "normal"},
+        margin={"t": 34, "r": 24},
+        xaxis=kit.axis("numbers of one token in one layer", [0, 1.03 * (keys + values)], fixed=True),
+        yaxis=_rows({"made for every head": f"{keys + values:,}", "kept in the cache": f"{shape.latent:,}"}),
+    )
+    return build(data, layout)
 
 
 def models_figure(sizes: Sequence[Size], unit: Unit, height: int) -> go.Figure:

@@ -13,9 +13,10 @@ from tfcore.charts.panels import heading
 from tfcore.charts.ranges import round_up
 from tfcore.charts.theme import base_layout, build
 from tfcore.measures.quantities import scale
-from tfcore.views.inference.kv_cache.measure.generation import BothWays, CacheWork
+from tfcore.views.inference.kv_cache.measure.generation import LATENTS, ROTATED, BothWays, CacheWork
 
 WITHOUT, WITH = ("without", "@cat1", "diamond"), ("with the cache", "@cat3", "circle")
+PARTS = {"keys": "@key", "values": "@value", LATENTS: "@cat6", ROTATED: "@position"}  # of the cache
 NEIGHBOURS = 9  # of which the line through the measured times is the median
 PANELS = ((0.73, 0.95), (0.385, 0.605), (0.05, 0.27))  # heights of operations, time, memory
 
@@ -24,7 +25,7 @@ def steps_figure(work: CacheWork, steps: Sequence[BothWays], height: int) -> go.
     """Three panels over the length of the text, drawn as far as it is written; operations are known before."""
     done, x = len(steps), work.length
     power = 1e9 if work.without.max() >= 1e9 else 1e6
-    size, unit = scale(float((work.keys + work.values)[-1]), "decimal")
+    size, unit = scale(float(work.held[-1]), "decimal")
     times = [np.array([step.without for step in steps]) * 1e3, np.array([step.with_cache for step in steps]) * 1e3]
     data: list[dict[str, Any]] = []
     flops = (work.without, work.with_cache)
@@ -45,7 +46,8 @@ def steps_figure(work: CacheWork, steps: Sequence[BothWays], height: int) -> go.
             )
         )
         data.append(_line(x[:done], smoothed(spent), name, colour) | {"yaxis": "y2", "hoverinfo": "skip"})
-    for name, colour, held in (("keys", "@key", work.keys), ("values", "@value", work.values)):
+    for name, held in work.parts.items():
+        colour = PARTS[name]
         data.append(
             kit.bars(
                 x[:done],
@@ -58,7 +60,7 @@ def steps_figure(work: CacheWork, steps: Sequence[BothWays], height: int) -> go.
             )
         )
     slowest = round_up(float(np.quantile(np.concatenate(times), 0.95)) * 1.2) if done else 10.0
-    largest = float((work.keys + work.values)[-1]) / size
+    largest = float(work.held[-1]) / size
     titles = (f"operations per step ({'G' if power == 1e9 else 'M'}FLOP)", "time per step (ms)", f"KV cache ({unit})")
     tops = (float(work.without.max()) / power * 1.06, slowest, largest * 1.06)
     axes = {

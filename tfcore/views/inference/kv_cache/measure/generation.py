@@ -54,6 +54,9 @@ class BothWays:
     same: bool
 
 
+LATENTS, ROTATED = "latents", "rotated keys"  # what latent attention keeps
+
+
 @dataclass(frozen=True, slots=True)
 class CacheWork:
     """The cost of each step, by arithmetic.
@@ -61,14 +64,18 @@ class CacheWork:
     Args:
         length: tokens that the step can see, the new ones included.
         with_cache, without: floating-point operations.
-        keys, values: bytes held once it is over.
+        parts: bytes held once it is over, of keys and of values, or of what latent attention keeps in their place.
     """
 
     length: Int[ndarray, " step"]
     with_cache: Int[ndarray, " step"]
     without: Int[ndarray, " step"]
-    keys: Int[ndarray, " step"]
-    values: Int[ndarray, " step"]
+    parts: dict[str, Int[ndarray, " step"]]
+
+    @property
+    def held(self) -> Int[ndarray, " step"]:
+        """Bytes held once a step is over."""
+        return np.sum(list(self.parts.values()), axis=0)
 
 
 def both_ways(
@@ -123,8 +130,10 @@ def cache_work(config: ModelConfig, prompt: int, steps: int, exactness: Exactnes
     length = np.arange(prompt, prompt + steps)
     whole = np.array([flops(config, int(n), pairs="visible").sequence for n in length], dtype=np.int64)
     shape = cache_shape(config)
-    half = np.array([cache_bytes(shape, int(n), 1, exactness) // 2 for n in length], dtype=np.int64)
-    return CacheWork(length, np.diff(whole, prepend=0), whole, half, half)
+    held = np.array([cache_bytes(shape, int(n), 1, exactness) for n in length], dtype=np.int64)
+    rotated = held * shape.rotated // max(1, shape.latent)
+    parts = {LATENTS: held - rotated, ROTATED: rotated} if shape.latent else {"keys": held // 2, "values": held // 2}
+    return CacheWork(length, np.diff(whole, prepend=0), whole, parts)
 
 
 def generated(

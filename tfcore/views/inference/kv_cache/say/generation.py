@@ -65,7 +65,7 @@ def step_costs(work: CacheWork, done: Sequence[BothWays]) -> Statement:
         length=int(work.length[at]),
         with_cache=int(work.with_cache[at]),
         without=int(work.without[at]),
-        held=int(work.keys[at] + work.values[at]),
+        held=int(work.held[at]),
         measured=len(done),
     )
 

@@ -77,6 +77,28 @@ def cache_sizes(
     )
 
 
+def latents_kept(name: str, shape: CacheShape, tokens: int, precision: Precision) -> Statement:
+    """What a token leaves in the cache of a model with latent attention, beside the keys and values of all heads."""
+    keys, values = shape.of_all_heads
+    kept = cache_bytes(shape, tokens, 1, precision)
+    return state(
+        "latents",
+        "In each layer a token of {model} leaves a latent of {latent:whole} numbers and a rotated key of "
+        "{rotated:whole} for all {heads:whole} heads, {kept:whole} in place of the {made:whole} of their keys and "
+        "values ({times:.1f} times as many); {tokens:whole} tokens leave {bytes:bytes} in place of {full:bytes}.",
+        model=name,
+        kept=shape.latent,
+        latent=shape.latent - shape.rotated,
+        rotated=shape.rotated,
+        heads=shape.heads,
+        made=keys + values,
+        times=(keys + values) / shape.latent,
+        tokens=tokens,
+        bytes=kept,
+        full=kept * (keys + values) // shape.latent,
+    )
+
+
 def cache_range(sizes: Mapping[str, int], tokens: int, batch: int) -> Statement:
     """Compare models by the bytes of their caches."""
     ordered = sorted(sizes.items(), key=lambda size: size[1])
