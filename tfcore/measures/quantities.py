@@ -65,7 +65,9 @@ def percent(share: float) -> str:
 
 
 def gigabytes(n: float) -> str:
-    """Bytes in words of the size of models."""
+    """Bytes in words of the size of models, of toys, too."""
+    if 0 < n < 1e6:
+        return f"{max(1, n / 1e3):.0f} kB"
     return f"{n / 1e9:,.0f} GB" if n >= 1e11 else f"{n / 1e9:.1f} GB" if n >= 1e9 else f"{n / 1e6:.0f} MB"
 
 

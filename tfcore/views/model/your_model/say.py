@@ -69,10 +69,28 @@ class Built(Finding):
         layers = " and ".join(f"{counted(n, 'layer')} of the {side}" for side, n in sides.items() if n)
         heads, kind = one.attention, one.feed_forward.activation
         shared = f" on {counted(heads.kv_heads, 'KV head')}" if heads.kv_heads != heads.n_heads else ""
+        made = f", keys and values from a latent of {heads.kv_latent:,} (MLA)" if heads.kv_latent is not None else ""
         hidden = f"feed-forward layers of {one.ff_size:,} ({kind})" if one.ff_size else "attention alone"
+        windows = [w for i in range(one.n_layers) if (w := one.window_of(i)) is not None]
+        near = f"; {counted(len(windows), 'layer')} with a window of {max(windows):,} tokens" if windows else ""
         return (
-            f"{layers[0].upper()}{layers[1:]}, {counted(heads.n_heads, 'head')}{shared} each, width {one.d_model:,}, "
-            f"{hidden}; positions: {one.positions.kind}; {one.norm.kind}, {one.norm.placement}."
+            f"{layers[0].upper()}{layers[1:]}, {counted(heads.n_heads, 'head')}{shared} each{made}, "
+            f"width {one.d_model:,}, {self._experts or hidden}; positions: {one.positions.kind}{near}; "
+            f"{one.norm.kind}, {one.norm.placement}."
+        )
+
+    @property
+    def _experts(self) -> str:
+        """Experts and what goes with them; empty where there are none."""
+        one, experts = self.config, self.config.experts
+        if experts is None:
+            return ""
+        always = f" and {experts.n_shared} that all go through" if experts.n_shared else ""
+        dense = one.n_layers - len(one.routed_layers)
+        plain = f"; {counted(dense, 'layer')} with {one.ff_size:,} for all tokens in their place" if dense else ""
+        return (
+            f"for each token {experts.top_k} of {experts.n_experts} experts of {one.expert_size:,} "
+            f"({one.feed_forward.activation}){always}{plain}"
         )
 
 
