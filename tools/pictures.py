@@ -26,7 +26,7 @@ from tfcore.loading import real_models
 
 COLOURS = 32
 README, SHOWN = "readme", "flow"  # the README's picture: its name here, and its page
-AS_THEY_ARE = ("", "glossary", "lessons", README)  # pages without a figure, and the whole window
+AS_THEY_ARE = ("", "glossary", "lessons", "teachers", README)  # pages without a figure, and the whole window
 WINDOW: ViewportSize = {"width": 1440, "height": 1288}
 CARD: ViewportSize = {"width": previews.WIDTH, "height": previews.HEIGHT}
 SCALE = 5 / 6  # of the README's window, whose picture is 1200 pixels wide

@@ -2,10 +2,27 @@
 
 from typing import NamedTuple
 
-from pages.lessons import text_to_token
+from pages.lessons import (
+    attention_by_hand,
+    in_context_and_induction,
+    inside_a_prediction,
+    text_to_token,
+    training_and_tuning,
+    what_a_gpt_costs,
+    why_it_trains,
+)
 from pages.lessons.lesson import Lesson
 
-LESSONS: dict[str, Lesson] = {one.key: one for one in (text_to_token.LESSON,)}
+_ORDER = (
+    text_to_token,
+    attention_by_hand,
+    why_it_trains,
+    what_a_gpt_costs,
+    inside_a_prediction,
+    in_context_and_induction,
+    training_and_tuning,
+)
+LESSONS: dict[str, Lesson] = {one.LESSON.key: one.LESSON for one in _ORDER}
 FIRST = text_to_token.LESSON.key
 
 

@@ -67,6 +67,7 @@ class Lesson:
         title, for_whom: in a few words.
         minutes: that it takes.
         carried: what goes along from stop to stop, with what it begins as: "model", "text".
+        quiz: names of the questions of the page “Check yourself” that are about it.
     """
 
     key: str
@@ -75,3 +76,4 @@ class Lesson:
     minutes: int
     stops: tuple[Stop, ...]
     carried: Mapping[str, str] = field(default_factory=dict)
+    quiz: tuple[str, ...] = ()

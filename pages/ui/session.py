@@ -104,6 +104,7 @@ class Session:
         own_texts: key of a box -> the text that they typed into it last, where no link has brought another since.
         looked_for: address of a page -> the model and the text whose highlights it found last.
         next_values: address of a page -> what its controls are set to in its next run.
+        rounds: lesson -> how many of five questions about it were right in each round that they finished.
         progress: what their browser keeps of their progress in lessons, as it told it.
         own_lesson: a lesson that they brought.
         stop: where in a lesson they are (lesson_card.Place); None outside.
@@ -138,6 +139,7 @@ class Session:
     own_texts: dict[str, str] = field(default_factory=dict)
     looked_for: dict[str, tuple[str, str]] = field(default_factory=dict)
     next_values: dict[str | None, Mapping[str, Any]] = field(default_factory=dict)
+    rounds: dict[str, dict[int, int]] = field(default_factory=dict)
     progress: str = ""
     own_lesson: Lesson | None = None
     stop: Any = None

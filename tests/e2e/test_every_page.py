@@ -41,7 +41,7 @@ THERE = """([selector, x, y]) => [...document.querySelectorAll(selector)].some(n
   return Math.abs(Math.max(box.left, seen.left) - x) < 12 && Math.abs(box.top - y) < 12 && box.width > 140
 })"""
 LOWEST, LOWEST_ON_PHONE = 420, 1.5 * 844  # pixels
-NO_PICTURE = ("/glossary", "/lessons")
+NO_PICTURE = ("/glossary", "/lessons", "/teachers")
 # What sticks out of the window, unless it scrolls in a box of its own.
 OVERFLOW = """() => {
   const main = document.querySelector('[data-testid="stMain"]')

@@ -16,9 +16,10 @@ from tests.e2e.serving import SECONDS
 LAST = {f"/{key}": "How it is computed" for key in pages()} | {
     "/": "arXiv:2209.11895",
     "/lessons": "and nowhere else",
+    "/teachers": "and kept nowhere",
     "/positions": "See the shuffle test",
 }
-WITHOUT_FIGURES = ("/", "/flow", "/glossary", "/lessons")  # of Plotly, in sight at first
+WITHOUT_FIGURES = ("/", "/flow", "/glossary", "/lessons", "/teachers")  # of Plotly, in sight at first
 CHARACTERS = {"/heads": 3_000}  # of a text that count; elsewhere MOST_CHARACTERS
 MOST_CHARACTERS = 2_000
 BEGINNINGS = ("/masks",)  # pages that read the beginning of a text that is too long; others read its end

@@ -175,6 +175,7 @@ VISITS = {
 WITHOUT: dict[str, str] = {
     "start/home/page.py": "links to the others",
     "start/lessons/page.py": "leads through the others",
+    "reference/teachers/page.py": "leads to lessons and their questions",
     "reference/glossary/page.py": "words; what they name is computed on the other pages",
     "reference/check/page.py": "asks; what it asks about is computed on the other pages",
 }

@@ -16,7 +16,13 @@ SETTINGS = ("slider", "select_slider", "selectbox", "segmented_control", "pills"
 IN_SIGHT = 3
 FOLDED = ("popover", "expander", "expandable")
 # A list of terms, a conversation, and trainings that have just begun.
-WITHOUT_PICTURE = {"reference/glossary/page.py", "start/lessons/page.py", "inside/induction/page.py", *LIVE_PAGES}
+WITHOUT_PICTURE = {
+    "reference/glossary/page.py",
+    "start/lessons/page.py",
+    "reference/teachers/page.py",
+    "inside/induction/page.py",
+    *LIVE_PAGES,
+}
 
 
 def faults(test: AppTest, file: str) -> list[str]:

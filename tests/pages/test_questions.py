@@ -314,3 +314,19 @@ def test_every_question_has_the_level_it_was_given():
     assert set(LEVELS) == {0, 1, 2}
     assert {question.name for _, question in ALL if question.level == 2} == DEEPER
     assert all(question.level == 1 for _, question in ALL if question.name not in DEEPER)
+
+
+# --- questions about a lesson ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("lesson", LESSONS.values(), ids=lambda lesson: lesson.key)
+@pytest.mark.parametrize("length", [5, LENGTH])
+def test_a_round_about_a_lesson_has_questions_about_it_alone(lesson, level, length):
+    assert set(lesson.quiz) <= {question.name for _, question in ALL}
+    assert len(set(lesson.quiz)) == len(lesson.quiz) >= LENGTH
+    for seed in (1, 2, 77):
+        slots = draw(seed, list(CHAPTERS), level, lesson.quiz, length)
+        assert len(slots) == len({slot.seed for slot in slots}) == length
+        assert {slot.question.name for slot in slots} <= set(lesson.quiz)
+        assert slots == draw(seed, list(CHAPTERS), level, lesson.quiz, length)

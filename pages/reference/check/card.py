@@ -169,8 +169,12 @@ def judged(question: Question, one: Asked, answer: Answer) -> None:
         page.how_it_is_computed(code=(likeliest if question.figure == "next" else score_heads,))
 
 
-def sheet(slots: tuple[Slot, ...]) -> None:
-    """All questions of the round on one page, answers folded: to print, or to go through in class."""
+def sheet(slots: tuple[Slot, ...], solved: bool = False) -> None:
+    """All questions of the round on one page: to print, or to go through in class.
+
+    Args:
+        solved: whether the answers are there at once, for a teacher; otherwise they are folded.
+    """
     for number, slot in enumerate(slots, 1):
         one, read = ready(slot)
         st.markdown(f"**{number}.** {one.ask}")
@@ -181,6 +185,6 @@ def sheet(slots: tuple[Slot, ...]) -> None:
             st.markdown("  \n".join(f"{letters[i]}) {option}" for i, option in enumerate(one.options)))
         elif isinstance(slot.question, NumberQuestion):
             st.markdown(f"Answer: ________________ {slot.question.unit}".rstrip())
-        with st.expander(f"Answer to {number}"):
+        with st.container(border=True) if solved else st.expander(f"Answer to {number}"):
             st.markdown(f"**{solution(slot.question, one)}**  \n{one.because}")
             places.link(one.look.page, one.look.view, one.look.words)

@@ -1,15 +1,17 @@
 """Questions over all chapters: computed anew for each round, graded at once, each leading to its experiment."""
 
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 
+from pages.lessons import LESSONS
 from pages.reference.check import card as cards
 from pages.reference.check.facts import FACTS
-from pages.reference.check.result import result
-from pages.reference.check.round import CHAPTERS, LEVELS, SEEDS, draw
-from pages.ui import controls, links, notices, page
+from pages.reference.check.result import before_and_after, result
+from pages.reference.check.round import CHAPTERS, LENGTH, LEVELS, SEEDS, draw
+from pages.ui import controls, lesson_card, links, notices, page
 from pages.ui.components.figure import Event
 from pages.ui.frame import show
 from tfcore.views.reference import check as views
@@ -17,11 +19,13 @@ from tfcore.views.reference.check import say
 from tfcore.views.reference.check.draw import State
 
 NAMES = {key: title for key, (title, _) in CHAPTERS.items()}
+FIVE = 5  # questions before a lesson, and after it
+COURSES = {"": "every lesson"} | {key: lesson_card.title(lesson) for key, lesson in LESSONS.items()}
 TRY: dict[str, dict[str, Any]] = {
-    "first steps": {"chapters": ["foundations", "block", "model"], "level": 1},
-    "what it costs": {"chapters": ["model", "training", "inference"], "level": 0},
-    "inside the model": {"chapters": ["inside"], "level": 0},
-    "in depth": {"chapters": [], "level": 2},
+    "first steps": {"course": "", "chapters": ["foundations", "block", "model"], "level": 1},
+    "what it costs": {"course": "", "chapters": ["model", "training", "inference"], "level": 0},
+    "inside the model": {"course": "", "chapters": ["inside"], "level": 0},
+    "in depth": {"course": "", "chapters": [], "level": 2},
 }
 
 
@@ -51,14 +55,22 @@ def go_to(event: Event) -> None:
 
 page.begin(FACTS)
 page.try_this({name: {"question": 1, "sheet": False, **values} for name, values in TRY.items()}, "Rounds to try")
-chapters = controls.several("Chapters (none: all)", "chapters", list(NAMES), NAMES)
+chapters_place = st.empty()
 with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-    level = controls.segmented("Level", "level", list(LEVELS), 0, LEVELS)
+    course = controls.select("About", "course", list(COURSES), "", COURSES)
     with page.more_settings():
+        level = controls.segmented("Level", "level", list(LEVELS), 0, LEVELS)
+        five = controls.toggle("Five questions, before a lesson and after it", "five")
         sheet = controls.toggle("All on one sheet", "sheet")  # links go to pages whose keys must not be among these
+        solved = sheet and controls.toggle("Answers on the sheet, for teachers", "solved")
     st.button("New round", on_click=another, icon=":material/casino:")
+lesson = LESSONS.get(course)
+chapters: Sequence[str] = list(NAMES)  # those of a lesson follow from its questions
+if lesson is None:
+    with chapters_place:
+        chapters = controls.several("Chapters (none: all)", "chapters", list(NAMES), NAMES)
 number = round_number()
-slots = draw(number, chapters, level)
+slots = draw(number, chapters, level, lesson.quiz if lesson else (), FIVE if five else LENGTH)
 given = cards.answers(slots)
 states = cards.states(slots, given)
 words: list[State] = ["open" if state is None else "right" if state else "wrong" for state in states]
@@ -67,7 +79,7 @@ asking, map_place = st.columns([3, 2], gap="large")
 with asking:
     shown = None if sheet else controls.slider("Question", "question", 1, len(slots), 1)
     if shown is None:
-        cards.sheet(slots)
+        cards.sheet(slots, solved)
     else:
         cards.card(slots, given, shown)
 with map_place:
@@ -81,6 +93,8 @@ with map_place:
     )
     if "open" not in words:
         result(slots, given, states)
+        if lesson and five:
+            before_and_after(lesson, number, states.count(True), another)
 page.what_to_see(
     "A square for each question, a row for each chapter: filled with a tick is right, empty with a cross is not yet. "
     "The rows with crosses are the chapters to go back to. Numbers are computed by the library at this moment, and the "

@@ -1,11 +1,15 @@
 """The result of a finished round: the score by chapter, what was missed with its experiment, and what to read next."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from pages import facts
+from pages.lessons.lesson import Lesson
 from pages.reference.check.card import ready
 from pages.reference.check.round import CHAPTERS, Answer, Slot, verdict
-from pages.ui import places
+from pages.ui import keys, lesson_card, places
+from pages.ui.session import session
 
 MOST = 3  # pages to read next
 
@@ -49,3 +53,25 @@ def result(slots: tuple[Slot, ...], given: list[Answer], states: list[bool | Non
                 st.page_link(near.file, label=near.facts.title)
     else:
         st.markdown("**Read next:** nothing was missed. Try a round in depth, or build one of your own models.")
+
+
+def before_and_after(lesson: Lesson, number: int, right: int, another: Callable[[], None]) -> None:
+    """What a lesson changed, measured on oneself: the first round about it that was finished in this visit, and this
+    one. Nothing of it is kept beyond the visit.
+
+    Args:
+        number: of this round.
+        another: callback that begins another round.
+    """
+    rounds = session().rounds.setdefault(lesson.key, {})
+    rounds[number] = right
+    (first, before), *_ = rounds.items()
+    with st.container(border=True):
+        if first == number:
+            st.markdown(f"**Before the lesson:** {right} right. Take it now, and then answer others about it.")
+        else:
+            st.markdown(f"**Before the lesson:** {before} right. **Now:** {right}, a difference of {right - before:+}.")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            lesson_card.way(lesson, 1, lesson_card.title(lesson), "school")
+            st.button("Five others", key=keys.own("button", "five others"), on_click=another, icon=":material/casino:")
+        st.caption("These numbers are kept for this visit, and nowhere else.")

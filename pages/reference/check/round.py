@@ -63,25 +63,32 @@ class Slot:
         return Random(self.seed)
 
 
-def draw(seed: int, chapters: Sequence[str], level: int) -> tuple[Slot, ...]:
+def draw(
+    seed: int, chapters: Sequence[str], level: int, names: Sequence[str] = (), length: int = LENGTH
+) -> tuple[Slot, ...]:
     """The questions of a round: chapters in turn, none twice; where there are too few, numbers with other values. Each
-    chapter begins with what is easiest."""
+    chapter begins with what is easiest.
+
+    Args:
+        names: of the questions to draw from, such as those about a lesson; empty means all.
+        length: questions of the round.
+    """
     rng = Random(f"round {seed}")
     pools = {}
     for chapter in chapters:
-        pool = [q for q in CHAPTERS[chapter][1] if level in (0, q.level)]
+        pool = [q for q in CHAPTERS[chapter][1] if level in (0, q.level) and (not names or q.name in names)]
         pools[chapter] = rng.sample(pool, len(pool))
     turns = rng.sample(list(chapters), len(chapters))
     slots: list[Slot] = []
-    while len(slots) < LENGTH and any(pools.values()):
+    while len(slots) < length and any(pools.values()):
         for chapter in turns:
-            if pools[chapter] and len(slots) < LENGTH:
+            if pools[chapter] and len(slots) < length:
                 question = pools[chapter].pop()
                 slots.append(Slot(chapter, question, f"{seed} {chapter} {question.name}"))
     numbers = [slot for slot in slots if isinstance(slot.question, NumberQuestion)]
     again = 1
-    while numbers and len(slots) < LENGTH:
-        slots += [Slot(s.chapter, s.question, f"{s.seed} {again}") for s in numbers[: LENGTH - len(slots)]]
+    while numbers and len(slots) < length:
+        slots += [Slot(s.chapter, s.question, f"{s.seed} {again}") for s in numbers[: length - len(slots)]]
         again += 1
     rank = list(CHAPTERS).index
     return tuple(sorted(slots, key=lambda slot: (rank(slot.chapter), slot.question.level)))

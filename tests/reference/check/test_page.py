@@ -6,10 +6,12 @@ from functools import partial
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.lessons import LESSONS
 from pages.reference.check.card import solution
 from pages.reference.check.live_questions import read
 from pages.reference.check.question_kinds import ChoiceQuestion, NumberQuestion, OrderQuestion, ReadingQuestion
 from pages.reference.check.round import CHAPTERS, LENGTH, asked, draw, packed
+from pages.ui import lesson_card
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import address, press, run, said
@@ -17,6 +19,7 @@ from tfcore.views.reference.check.say import answer_text
 
 opened = partial(visits.opened, "reference/check/page.py")
 ROUND = 11
+LESSON = LESSONS["attention-by-hand"]
 SLOTS = draw(ROUND, list(CHAPTERS), 0)
 
 
@@ -201,3 +204,40 @@ def test_the_sheet_has_all_questions_with_answers_folded():
     leads_to = {page for page, _ in links_of(test)}
     assert {ready(number).look.page for number in range(1, LENGTH + 1)} <= leads_to
     assert not test.slider, "there is no single question to choose"
+
+
+# --- about a lesson --------------------------------------------------------------------------------------------------
+
+
+def five(number: int, right: bool) -> str:
+    """The code of five answers about the lesson, all of them right, or the first of them missed."""
+    slots = draw(number, list(CHAPTERS), 0, LESSON.quiz, 5)
+    ones = [read(slot).asked if isinstance(slot.question, ReadingQuestion) else asked(slot) for slot in slots]
+    answers = [float(one.problem.answer) if one.problem is not None else one.order or one.right for one in ones]
+    if not right:
+        first = ones[0]
+        answers[0] = 9e9 if first.problem is not None else first.order[::-1] or (first.right + 1) % 2
+    return packed(slots, answers)
+
+
+def test_five_questions_before_a_lesson_and_five_after_it_show_what_it_changed():
+    test = opened(course=lesson_card.title(LESSON), five="true", round=str(ROUND), a=five(ROUND, right=False))
+    assert "4 of 5 right" in [header.value for header in test.subheader]
+    assert "Before the lesson: 4 right" in said(test, "markdown").replace("*", "")
+    assert "difference" not in said(test, "markdown")
+    test = press(test, "five others")
+    number = test.session_state["round"]
+    assert number != ROUND
+    assert "Before the lesson" not in said(test, "markdown")
+    test.session_state["a"] = five(number, right=True)
+    words = said(run(test), "markdown").replace("*", "")
+    assert "Before the lesson: 4 right. Now: 5, a difference of +1." in words
+
+
+def test_the_sheet_for_a_teacher_has_the_answers_in_sight():
+    test = opened(course=lesson_card.title(LESSON), round=str(ROUND), sheet="true", solved="true")
+    assert not [one for one in test.expander if one.label.startswith("Answer to")]
+    slots = draw(ROUND, list(CHAPTERS), 0, LESSON.quiz)
+    at = next(i for i, slot in enumerate(slots) if not isinstance(slot.question, ReadingQuestion))
+    assert solution(slots[at].question, asked(slots[at])) in said(test, "markdown").replace("*", "")
+    assert not test.pills, "its chapters follow from the lesson"

@@ -108,7 +108,7 @@ def test_a_setting_that_is_no_address_is_a_sentence_and_no_server(monkeypatch, s
 def test_pictures_are_small_and_of_the_size_that_previews_want():
     found = previews.pictures()
     assert set(found) == {url or previews.HOME for url in URLS}
-    assert sum(map(len, found.values())) <= 600_000
+    assert sum(map(len, found.values())) <= 16_000 * len(found)
     for name, data in found.items():
         assert Image.open(io.BytesIO(data)).size == (1200, 630), name
         assert len(data) <= 60_000, name
