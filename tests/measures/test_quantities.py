@@ -73,6 +73,7 @@ def test_counts_in_few_digits(count, words):
 
 def test_sizes_in_words():
     assert [gigabytes(n) for n in (8.7e6, 1.53e9, 186.8e9)] == ["9 MB", "1.5 GB", "187 GB"]
+    assert [gigabytes(n) for n in (0, 300, 58_832)] == ["0 MB", "1 kB", "59 kB"]
 
 
 @pytest.mark.parametrize(

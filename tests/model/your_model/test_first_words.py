@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tests import own_folders
+from tests import own_folders, small
 from tfcore import generate, load
 from tfcore.config import ModelConfig
 from tfcore.generation.sampling import Sampling
@@ -13,7 +13,7 @@ from tfcore.measures.answers import answers_of
 from tfcore.measures.masked_tokens import mask_of
 from tfcore.measures.one_text import is_finite
 from tfcore.model import Transformer
-from tfcore.part_configs import ClassesConfig
+from tfcore.part_configs import ClassesConfig, ExpertsConfig, LayerConfig
 from tfcore.views.model.your_model import say
 from tfcore.views.model.your_model.measure import FirstWords, RoundTrip, first_words, round_trip
 
@@ -118,6 +118,16 @@ def test_how_a_model_is_built_is_said_in_a_sentence():
         "1 layer of the decoder, 4 heads on 2 KV heads each, width 32, feed-forward layers of 64 (swiglu); positions: "
         "rope; rmsnorm, pre."
     )
+
+
+def test_experts_latents_and_windows_are_said():
+    built = str(say.Built(small.config(**small.WIRINGS["like DeepSeek-V3"], window=5)))
+    assert ", keys and values from a latent of 7 (MLA), width " in built
+    assert "layers with a window of 5 tokens; " in built
+    experts = ExpertsConfig(n_experts=4, top_k=2, d_expert=12, n_shared=1)
+    built = str(say.Built(small.config(experts=experts, layers=(LayerConfig(dense=True), LayerConfig()), d_ff=40)))
+    assert ", for each token 2 of 4 experts of 12 (" in built
+    assert ") and 1 that all go through; 1 layer with 40 for all tokens in their place; positions: " in built
 
 
 @pytest.mark.parametrize("place", ["first", "each"])

@@ -58,8 +58,8 @@ def test_what_fits_is_below_both_bounds(room, limit):
 def test_the_sentences_of_what_fits():
     need = Need("mine", 1_234, 5 * 10**9, 10**7, 2_048)
     assert str(ModelsThatFit("org/mine", need, False, 4, 9, 3 * 10**9)) == (
-        "org/mine needs 5.0 GB for 1,234 parameters and 10 MB for the KV cache of 2,048 tokens, and does not fit; 4 of "
-        "these 9 models fit. 3.0 GB are free."
+        "org/mine needs 5.0 GB for 1,234 parameters in float32 and 10 MB for the KV cache of 2,048 tokens, and does "
+        "not fit; 4 of these 9 models fit. 3.0 GB are free."
     )
     assert ", and fits; 4 of" in str(ModelsThatFit("org/mine", need, True, 4, 9, None))
     assert str(ModelsThatFit("", None, True, 4, 9, None)) == (

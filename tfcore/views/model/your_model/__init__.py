@@ -86,7 +86,7 @@ def fits(
         title="Which models fit",
         result=rows,
         chart=fits_figure(rows, rows[0].name if name else "", room, limit, height=390),
-        findings=(say.models_that_fit(rows, name, room, limit),),
+        findings=(say.models_that_fit(rows, name, room, limit, dtype),),
         table=lambda: pd.DataFrame(
             [(row.name, row.parameters, row.weights, row.cache) for row in rows],
             columns=["model", "parameters", "weights (bytes)", "KV cache (bytes)"],

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tfcore.config import ModelConfig
 from tfcore.loading.adapters import AdapterSummary
 from tfcore.loading.checkpoints import HALF_FROM
+from tfcore.measures.precision import Dtype
 from tfcore.measures.quantities import counted, gigabytes, round_count, span, whole
 from tfcore.measures.token_text import visible
 from tfcore.views.finding import Finding, Statement, state
@@ -20,6 +21,7 @@ class ModelsThatFit(Finding):
 
     Args:
         name, need, fits: of that one; "" and None where none is asked about.
+        dtype: of weights and cache, as they are counted here.
         fitting, models: how many fit, of how many.
         room: bytes that are free; None where the system does not tell.
     """
@@ -30,30 +32,34 @@ class ModelsThatFit(Finding):
     fitting: int
     models: int
     room: int | None
+    dtype: Dtype = "float32"
 
     @property
     def sentence(self) -> str:
         one = ""
         if self.need is not None:
             one = (
-                f"{self.name} needs {gigabytes(self.need.weights)} for {self.need.parameters:,} parameters and "
-                f"{gigabytes(self.need.cache)} for the KV cache of {self.need.tokens:,} tokens, and "
+                f"{self.name} needs {gigabytes(self.need.weights)} for {self.need.parameters:,} parameters in "
+                f"{self.dtype} and {gigabytes(self.need.cache)} for the KV cache of {self.need.tokens:,} tokens, and "
                 f"{'fits' if self.fits else 'does not fit'}; "
             )
         free = "How much is free the system does not tell" if self.room is None else f"{gigabytes(self.room)} are free"
         return f"{one}{self.fitting} of these {self.models} models fit. {free}."
 
 
-def models_that_fit(rows: Sequence[Need], name: str, room: int | None, limit: int | None) -> ModelsThatFit:
+def models_that_fit(
+    rows: Sequence[Need], name: str, room: int | None, limit: int | None, dtype: Dtype = "float32"
+) -> ModelsThatFit:
     """Compare what models need with what there is.
 
     Args:
         rows: the first of them is that of `name`, unless that is "".
         room, limit: bytes that are free, and that may be used; None where there is no bound.
+        dtype: in which the rows are counted.
     """
     end = min((bound for bound in (room, limit) if bound is not None), default=None)
     fitting = [end is None or row.fits(end) for row in rows]
-    return ModelsThatFit(name, rows[0] if name else None, fitting[0], sum(fitting), len(rows), room)
+    return ModelsThatFit(name, rows[0] if name else None, fitting[0], sum(fitting), len(rows), room, dtype)
 
 
 @dataclass(frozen=True, slots=True)
