@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
 
 import numpy as np
 
-from tfcore.charts import bundle, scenes, stills
+from tfcore.charts import bundle, faint, scenes, stills
 from tfcore.charts.theme import Figure, Theme, painted
 from tfcore.measures.token_text import shorten as cut
 from tfcore.measures.token_text import visible_character
@@ -158,6 +158,19 @@ class View:
     def __post_init__(self) -> None:
         if not self.findings and self.described is None:
             raise ValueError(f"nothing is said of the view {self.key!r}; give it findings, or describe it")
+
+    def over(self, before: "View", words: str) -> "View":
+        """The picture drawn over the lines of an earlier one of the same view, which stay in sight, faint.
+
+        Args:
+            words: what the faint lines are; they end the caption.
+
+        Raises:
+            ValueError: one of the two is a scene.
+        """
+        if isinstance(self.chart, Scene) or isinstance(before.chart, Scene):
+            raise ValueError(f"the view {self.key!r} is a scene: only charts are drawn over others")
+        return replace(self, chart=faint.over(self.chart, before.chart), note=f"{self.note} {words}".strip())
 
     @property
     def height(self) -> int:

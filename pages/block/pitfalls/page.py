@@ -40,9 +40,9 @@ def show(looks: list[PitfallEvaluation]) -> None:
     mistake = FACTS.sections.names[kind]
     left, right = st.columns(2, gap="medium")
     with left:
-        p.show(views.losses(config, mistake, so_far=looks))
+        p.show(live.over_stored(lambda run: views.losses(config, mistake, so_far=run), looks, stored))
     with right:
-        p.show(views.symptom(config, mistake, so_far=looks))
+        p.show(live.over_stored(lambda run: views.symptom(config, mistake, so_far=run), looks, stored))
     if (spoken := last_said(looks)) is not None:
         step, said = spoken
         names = ("With the mistake", "Baseline")
@@ -72,6 +72,7 @@ with panel() as p:
         st.markdown(words.claim)
         picture = st.container()
         st.code(words.change, language="diff", wrap_lines=True)
+    stored = views.stored_runs().get(config, ())
     live.watch_training(
         config,
         lambda: train_twins(config),
@@ -79,7 +80,7 @@ with panel() as p:
         {"seed": controls.next_seed(config.seed)},
         (beside, picture),
         show,
-        stored=views.stored_runs().get(config, ()),
+        stored=stored,
     )
     if kind == "half":
         st.caption(str(half_precision(config)))

@@ -1,6 +1,7 @@
 """Load balancing: a mixture of experts trained without a remedy, and beside it with one, here and now where no such
 runs are stored."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
@@ -15,6 +16,7 @@ from tfcore.views.experts import balance as views
 from tfcore.views.experts.balance.measure import REMEDIES, REMEDY_NAMES, BalanceConfig, BalanceEvaluation, Remedy, Where
 from tfcore.views.experts.balance.measure import train_together as train
 from tfcore.views.experts.balance.say import remedy_effect
+from tfcore.views.view import View
 
 HEIGHT = 300  # of one load of two
 SMALL = 210  # of one load of six
@@ -56,6 +58,11 @@ def show(runs: seen_trainings.Runs) -> None:
     st.markdown(f"**Found.** {remedy_effect(runs, cured)}")
 
 
+def curves(looks: Sequence[tuple[BalanceEvaluation, ...]]) -> View:
+    """All trainings over the same steps, after as many looks at each."""
+    return views.remedies(configs, cured, so_far=dict(zip(configs, zip(*looks, strict=True), strict=True)))
+
+
 def draw(job: jobs.Job) -> None:
     """The training as it is now."""
     with beside:
@@ -70,7 +77,7 @@ def draw(job: jobs.Job) -> None:
     with picture:
         show(runs)
     with below:
-        p.show(views.remedies(configs, cured, so_far=runs))
+        p.show(live.over_stored(curves, list(job.items), items))
         seen_trainings.show_table(configs, runs)
 
 

@@ -19,6 +19,7 @@ from tfcore.views.foundations import recurrence as views
 from tfcore.views.foundations.recurrence.draw import Against
 from tfcore.views.foundations.recurrence.say import place_kept, recall_over_seeds
 
+KEPT = "Faint: the kept training."
 RUNS = {"kept": "kept", "now": "here, now"}
 
 # ---- the gradient that arrives ----
@@ -118,7 +119,7 @@ def training() -> None:
         def show(of: ComparisonConfig | TaskName, looks: list[Comparison] | None = None) -> None:
             st.markdown(SAYS[task])
             course = views.course(of, against, so_far=looks)
-            p.show(course)
+            p.show(course if looks is None else course.over(views.course(task, against), KEPT))
             if len(course.result.places) > 1:
                 p.show(views.by_place(of, so_far=looks))
 
@@ -254,7 +255,8 @@ def over_an_encoder() -> None:
         def show(of: AlignmentConfig | Order, looks: list[alignment.AlignmentEvaluation] | None = None) -> None:
             first, second = st.columns([4, 3], gap="medium")
             with first:
-                p.show(views.lengths(of, attention, so_far=looks))
+                found = views.lengths(of, attention, so_far=looks)
+                p.show(found if looks is None else found.over(views.lengths(order, attention), KEPT))
             with second:
                 if attention:
                     p.show(views.alignment(of, so_far=looks))

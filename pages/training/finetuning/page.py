@@ -103,11 +103,12 @@ def choose_run(method: Method) -> tuple[FineTuneConfig, bool]:
 
 def show_run(p: Panel, run: FineTuned, *, train: bool) -> None:
     """Both losses, the continuations, and what the method costs."""
+    stored = [one for one in views.stored_runs() if train and one.config == run.config]
     new, old = st.columns(2, gap="medium")
     with new:
-        p.show(views.new_text(run.config, train=train, so_far=run))
+        p.show(live.over_stored(lambda one: views.new_text(run.config, train=train, so_far=one[-1]), [run], stored))
     with old:
-        p.show(views.old_text(run.config, train=train, so_far=run))
+        p.show(live.over_stored(lambda one: views.old_text(run.config, train=train, so_far=one[-1]), [run], stored))
     for place, name, text in zip(st.columns(2, gap="medium"), ("Before", "After"), run.continuations, strict=True):
         place.caption(f"{name}, `stories` continues “{finetuning.PROMPT}”:")
         place.code(text or "(when the run has ended)", language=None, wrap_lines=True)

@@ -19,8 +19,10 @@ from pages.ui import controls, fragments, keys, streamlit_internals
 from pages.ui.session import session
 from pages.ui.work import jobs
 from pages.ui.work.registry import Snapshot
+from tfcore.views.view import View
 
 EVERY = 0.7  # seconds between two looks at a training
+FAINT = "Faint: the stored run of these settings."
 FIRST = 2.0  # seconds that a page waits at most for the first look
 Seen = TypeVar("Seen", bound=Snapshot | None)
 
@@ -84,6 +86,19 @@ def watch_training(
                 st.info("Nothing is trained yet: it begins as soon as there is room.")
 
     watch(config, draw, begin(config, work, patience, stored=stored))
+
+
+def over_stored(make: Callable[[list[Any]], View], items: list[Any], stored: Sequence[Any], words: str = FAINT) -> View:
+    """The picture of a training, over the faint lines of the stored one unless it is that one.
+
+    Args:
+        make: the picture of what there is of a training.
+        items: what there is of this one.
+        stored: all of the stored one; nothing where none is.
+        words: what the faint lines are.
+    """
+    now = make(items)
+    return now.over(make(list(stored)), words) if stored and items[-1] is not stored[-1] else now
 
 
 def follow(look: Callable[[], Seen], draw: Callable[[Seen], None], moving: bool, every: float) -> None:

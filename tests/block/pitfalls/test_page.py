@@ -4,12 +4,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.block.pitfalls.words import WORDS
-from pages.ui.work import jobs
+from pages.ui.work import jobs, live
 from tests.nightly import nightly, often
 from tests.pages import visits
 from tests.pages.figures import figures
 from tests.pages.visits import press, run
-from tests.pages.waiting import SOON
+from tests.pages.waiting import SOON, until
+from tfcore.charts import faint
 from tfcore.training.pitfalls import DOSES, KINDS, PitfallConfig, most_steps, train_to_the_end
 from tfcore.views.block import pitfalls as views
 from tfcore.views.pitfall_remarks import remarks
@@ -57,7 +58,11 @@ def test_what_is_stored_is_shown_to_its_end_at_once_and_trained_here_where_a_but
     assert f"A stored training of {config.steps} steps" in [bar.proto.text for bar in test.get("progress")]
     monkeypatch.setattr("pages.ui.work.jobs.Jobs.wait", lambda *_: None)
     press(test, "here")
-    assert jobs.JOBS.look(config, "") is not None
+    until(lambda: jobs.JOBS.look(config, "").items)
+    head, spec = figures(run(test))["loss"]
+    assert live.FAINT in head["caption"]
+    assert [line["opacity"] for line in spec["data"][:2]] == [faint.OPACITY] * 2
+    assert list(spec["data"][0]["x"])[-1] == config.steps > list(spec["data"][2]["x"])[-1]
     press(test, "stop")
     assert test.button(key="anew:button").label == "Train again"
 
