@@ -55,8 +55,9 @@ def training(now: LabSpec | str, seen: Seen | None) -> None:
     def show(name: str, step: int, spec: LabSpec, curves: Curves, look: Evaluation, whose: str) -> None:
         course, maps, *others = pictures(name, step, spec, curves, look)
         same = name, step
-        over = stored is not None and name != "stored" and spec == now
-        p.show(course.over(views.course(spec, so_far=stored[0]), live.FAINT) if over else course, same=same)
+        if stored is not None and name != "stored" and spec == now:
+            course = course.over(views.course(spec, so_far=stored[0]), live.FAINT)
+        p.show(course, same=same)
         st.caption(whose)
         p.show(maps, hint=head_links.IN_TRAINING, same=same)
         for view in others:
