@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from pages.facts import Facts
-from pages.ui import controls, fragments, keys, links, notices
+from pages.ui import controls, exercise_links, fragments, keys, links, notices
 from pages.ui.server import view_menu
+from pages.ui.session import session
 
 GLOSSARY = "reference/glossary/page.py"
 THIS = "This experiment"
@@ -130,6 +131,8 @@ def drawer(
         tabs["Papers" if not terms else "Papers and terms" if papers else "Terms"] = partial(_papers, papers, terms)
     drawn = st.expander("How it is computed", OPEN, key=keys.own("expander", f"computed {name}"), on_change="rerun")
     if drawn.open:
+        if own := exercise_links.of_page(session().page or ""):
+            tabs["Exercise"] = partial(exercise_links.to_exercises, own)
         with drawn:
             for tab, draw in zip(st.tabs(list(tabs)), tabs.values(), strict=True):
                 with tab:

@@ -144,6 +144,7 @@ def _view(meant: Exercise, function: Function) -> View:
         title=meant.title,
         result=None,
         chart=drawn.chart,
+        min_width=drawn.min_width,
         findings=(drawn.finding,),
         formula=meant.formula,
         papers=meant.papers,

@@ -108,9 +108,12 @@ def draw(call: Function) -> Picture:
     weights, outputs = (part.detach().numpy() for part in call(q, k, v))
     steps = replace(attention_steps(QUERIES, KEYS, VALUES), weights=weights, outputs=outputs)
     most = int(weights[1].argmax())
-    words = "Your weights and outputs beside the products and scores: 'cat' attends most to '{key}', with {weight:.2f}."
+    words = (
+        "Weights and outputs of the function beside products and scores: 'cat' attends most to '{key}', "
+        "with {weight:.2f}."
+    )
     found = state("attention", words, key=WORDS[most], weight=float(weights[1, most]))
-    return Picture(attention_steps_figure(steps, WORDS, 1, 2.0), found)
+    return Picture(attention_steps_figure(steps, WORDS, 1, 2.0), found, 660)
 
 
 ATTENTION = Exercise(

@@ -131,7 +131,9 @@ def draw(call: Function) -> Picture:
         used.append((step.pair[0].decode(), step.pair[1].decode()))
         tokens = call(letters, used)
         steps.append(MergeStep(step.rank, step.pair, (tuple(token.encode() for token in tokens),)))
-    words = "Your tokens of '{word}', a row more of the merges of stories: {tokens} at the end."
+    words = (
+        "What the function makes of '{word}' with more and more merges of stories: {tokens:counted token} at the end."
+    )
     found = state("merges", words, word=WORD.strip(), tokens=len(steps[-1].pieces))
     return Picture(merges_figure(steps, len(steps) - 1, piece_label, height=430), found)
 

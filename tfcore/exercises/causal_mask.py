@@ -97,7 +97,10 @@ def all_before_are_seen(call: Function, scores: Tensor) -> bool:
 def draw(call: Function) -> Picture:
     scores = recorded("stories", f"blocks.{LAYER}.attn.scores")[0, HEAD : HEAD + 1]
     weights = call(scores)[0].detach().numpy()
-    words = "Your weights of layer {layer}, head {head} of stories: {ahead:.2f} of the weight is on later tokens."
+    words = (
+        "What the function makes of the scores of layer {layer}, head {head} of stories: {ahead:.2f} of "
+        "the weight is on later tokens."
+    )
     ahead = float(torch.tensor(weights).triu(1).sum() / len(weights))
     found = state("causal", words, layer=LAYER, head=HEAD, ahead=ahead)
     return Picture(token_heatmap(weights, tokens_of("stories"), blocked=weights == 0, height=430), found)

@@ -38,10 +38,11 @@ class UsualMistake(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A figure with role colours, and what it shows."""
+    """A figure with role colours, what it shows, and the pixels that it needs from side to side."""
 
     chart: Figure
     finding: Statement
+    min_width: int = 420
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

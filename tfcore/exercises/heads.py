@@ -148,11 +148,12 @@ def draw(call: Function) -> Picture:
     n_heads = layer.attn.n_heads
     weights = call(x, w_q, w_k, w_v, layer.attn.out.weight.T, n_heads)[0].detach().numpy()
     words = (
-        "Your maps of {heads} heads of {width} dimensions, with the weights of layer {layer} of stories and neither "
+        "Maps of the function for {heads} heads of {width} dimensions, with the weights of layer "
+        "{layer} of stories and neither "
         "mask nor positions: the most of a query's weight that one key gets is {most:.2f}."
     )
     found = state("heads", words, heads=n_heads, width=x.shape[1] // n_heads, layer=LAYER, most=float(np.max(weights)))
-    return Picture(split_figure(weights, x.shape[1] // n_heads, 230), found)
+    return Picture(split_figure(weights, x.shape[1] // n_heads, 230), found, 640)
 
 
 MULTI_HEAD = Exercise(

@@ -122,7 +122,10 @@ def draw(call: Function) -> Picture:
     read = model.activations(ids, names)
     scores = torch.stack([call(read[name][0], ids[0]) for name in names]).numpy()
     layer, head = best = ranked(scores)[0]
-    words = "Your scores of the heads of induction, on {n} random tokens that come twice: highest at {at}, {score:.2f}."
+    words = (
+        "Scores that the function gives the heads of induction, on {n} random tokens that come twice: "
+        "highest at {at}, {score:.2f}."
+    )
     found = state("scores", words, n=LENGTH, at=f"{layer}.{head}", score=float(scores[best]))
     return Picture(head_grid(scores, best, (), "scores", 1.0, 220), found)
 

@@ -164,16 +164,18 @@ def spread(values: Tensor) -> Tensor:
 def draw(call: Function) -> Picture:
     deep = Deep(n_layers=DRAWN_LAYERS, init="gpt2")
     places, lines = np.arange(DRAWN_LAYERS + 1), {}
-    for name, init in (("yours", call), ("all 0.02", all_alike)):
+    for name, init in (("the function", call), ("all 0.02", all_alike)):
         model = build_deep(deep)
         _start(model, init, torch.Generator().manual_seed(0))
         lines[name] = stream_sizes(deep, model=model)
     drawn = [Line(name, f"@cat{i}", places, values) for i, (name, values) in enumerate(lines.items())]
     chart = depth_figure(drawn, x_title="after layer", y_title="std of the stream", height=380)
     words = (
-        "The stream of a new network of {layers} layers: your weights make it grow {times:.1f} times from end to end."
+        "The stream of a new network of {layers} layers: by the function it grows {times:.1f} times from end to end."
     )
-    found = state("stream", words, layers=DRAWN_LAYERS, times=float(lines["yours"][-1] / lines["yours"][0]))
+    found = state(
+        "stream", words, layers=DRAWN_LAYERS, times=float(lines["the function"][-1] / lines["the function"][0])
+    )
     return Picture(chart, found)
 
 

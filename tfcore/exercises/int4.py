@@ -141,10 +141,11 @@ def draw(call: Function) -> Picture:
     left = (codes[0] * scales[0].repeat_interleave(GROUP)).numpy()
     result = replace(before, rounded=left, grid=grid)
     words = (
-        "Row {row} of the {kind} matrix of layer {layer} of stories, by your codes and scales: error {error:percent}."
+        "Row {row} of the {kind} matrix of layer {layer} of stories, by the function's codes and "
+        "scales: error {error:percent}."
     )
     found = state("row", words, row=row, kind=KIND, layer=LAYER, error=result.error)
-    return Picture(row_figure(result, max(0, column - 48) // GROUP * GROUP, 400), found)
+    return Picture(row_figure(result, max(0, column - 48) // GROUP * GROUP, 400), found, 640)
 
 
 INT4 = Exercise(

@@ -148,7 +148,7 @@ def draw(call: Function) -> Picture:
     names = (("with the cache", "@cat1"), ("all tokens again", "@cat0"))
     lines = [Line(name, colour, x, np.array(flops, float)) for (name, colour), flops in zip(names, ways, strict=True)]
     chart = depth_figure(lines, x_title="tokens so far", y_title="FLOPs of this step", height=380)
-    words = "FLOPs that your function takes for token number {n}: {cached:whole} with the cache, {anew:whole} without."
+    words = "FLOPs that the function takes for token number {n}: {cached:whole} with the cache, {anew:whole} without."
     return Picture(chart, state("steps", words, n=TOKENS, cached=ways[0][-1], anew=ways[1][-1]))
 
 

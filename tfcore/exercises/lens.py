@@ -143,12 +143,13 @@ def draw(call: Function) -> Picture:
         len(ids) - 1,
     )
     words = (
-        "Top predictions of stories by your lens; of {n} tokens that follow, {first} are right at first, {last} last."
+        "Top predictions of stories as the function reads them; of {n} tokens that follow, {first} are "
+        "right at first, {last} last."
     )
     found = state(
         "lens", words, n=len(pieces("stories")) - 1, first=int(right[:, 0].sum()), last=int(right[:, -1].sum())
     )
-    return Picture(chart, found)
+    return Picture(chart, found, 720)
 
 
 LOGIT_LENS = Exercise(

@@ -123,7 +123,8 @@ def draw(call: Function) -> Picture:
         ends[rank] = losses[-1]
         lines.append(Line(f"rank {rank}", f"@cat{i}", np.arange(STEPS), np.array(losses)))
     words = (
-        "Your layer trained to follow a matrix whose change has rank {wanted}: mean squared error after {steps} steps "
+        "The function trained to follow a matrix whose change has rank {wanted}: mean squared error "
+        "after {steps} steps "
         "by rank: {ends:each .2g}."
     )
     found = state(

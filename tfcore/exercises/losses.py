@@ -124,10 +124,12 @@ def draw(call: Function) -> Picture:
     measured = text_bits(model, tokenizer, TEXT)
     costs = replace(measured, bits=np.array([measured.bits[0], *each]))
     loss, perplexity = call(logits, ids)
-    words = "What each token costs stories, by your loss: {loss:.2f} nats per token, a perplexity of {perplexity:.1f}."
+    words = (
+        "What each token costs stories, by the function: {loss:.2f} nats per token, a perplexity of {perplexity:.1f}."
+    )
     found = state("bits", words, loss=float(loss), perplexity=float(perplexity))
-    names = {"stories": "stories, by your loss"}
-    return Picture(adding_up_figure({"stories": costs}, names, "stories", tokens_of("stories"), 380), found)
+    names = {"stories": "stories, by the function"}
+    return Picture(adding_up_figure({"stories": costs}, names, "stories", tokens_of("stories"), 380), found, 520)
 
 
 NEXT_TOKEN_LOSS = Exercise(

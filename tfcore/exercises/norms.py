@@ -137,9 +137,11 @@ def draw(call: Function) -> Picture:
         last = call(x, SCALE * one, nothing + SHIFT, kind, EPS)[0].detach().numpy()
         steps[kind] = replace(made, stages=np.stack((*made.stages[:2], plain, last)))
     layer, rms = (steps[kind].stages[2] for kind in KINDS)
-    words = "The last two columns are yours: LayerNorm leaves a mean of {mean:.2f}, RMSNorm one of {other:.2f}."
+    words = (
+        "The last two columns are the function's: LayerNorm leaves a mean of {mean:.2f}, RMSNorm one of {other:.2f}."
+    )
     found = state("norms", words, mean=abs(float(layer.mean())), other=float(rms.mean()))
-    return Picture(norm_steps_figure(steps["layernorm"], steps["rmsnorm"]), found)
+    return Picture(norm_steps_figure(steps["layernorm"], steps["rmsnorm"]), found, 660)
 
 
 NORMALISE = Exercise(

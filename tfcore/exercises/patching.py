@@ -203,11 +203,12 @@ def draw(call: Function) -> Picture:
     early, late = (int(shares[row].argmax()) for row in (0, -1))
     chart = part_by_token(shares.numpy(), rows, labels, 1.0, (0, early), hover, "patched position", 300)
     words = (
-        "Share of 'he' over 'she' that each of your patches brings back: after block 0 most at '{early}', {most:.2f}; "
+        "Share of 'he' over 'she' that each patch of the function brings back: after block 0 most at "
+        "'{early}', {most:.2f}; "
         "after the last one at '{late}'."
     )
     found = state("patches", words, early=labels[early], most=float(shares[0, early]), late=labels[late])
-    return Picture(chart, found)
+    return Picture(chart, found, 560)
 
 
 PATCHING = Exercise(

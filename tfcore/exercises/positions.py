@@ -127,9 +127,12 @@ def draw(call: Function) -> Picture:
         rows.append((call(q.expand(len(at), -1), start + at, "rope") @ key.T)[:, 0])
     scores = torch.stack(rows).detach().numpy()
     apart = float(abs(scores[0] - scores[1]).max())
-    words = "Scores of your turned query and key, with the key at position 0 and at {moved}: at most {apart:.2f} apart."
+    words = (
+        "Scores of a query and a key that the function turned, with the key at position 0 and at "
+        "{moved}: at most {apart:.2f} apart."
+    )
     found = state("rotary", words, moved=MOVED, apart=apart)
-    return Picture(rotary_scores_figure(replace(result, scores=scores, difference=apart), MOVED, 20, 380), found)
+    return Picture(rotary_scores_figure(replace(result, scores=scores, difference=apart), MOVED, 20, 380), found, 480)
 
 
 ADD_POSITIONS = Exercise(

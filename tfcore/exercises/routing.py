@@ -120,10 +120,11 @@ def draw(call: Function) -> Picture:
     indices, _, loss = call(logits, TOP_K, ALPHA)
     taken = indices.flatten().bincount(minlength=logits.shape[1]).numpy()
     words = (
-        "Tokens of a text for each expert of layer {layer} of {model}, as you route them: most, {most}, to expert {i}."
+        "Tokens of a text for each expert of layer {layer} of {model}, as the function routes them: "
+        "most, {most}, to expert {i}."
     )
     found = state(
-        "load", words, layer=LAYER, model=MODEL, most=int(taken.max()), i=int(taken.argmax()), loss=float(loss)
+        "load", words, layer=LAYER, model=MODEL, most=int(taken.max()), i=int(taken.argmax()) + 1, loss=float(loss)
     )
     return Picture(load_figure(taken, np.zeros_like(taken), None, -1, None, 360), found)
 

@@ -103,11 +103,12 @@ def draw(call: Function) -> Picture:
     row = call(at_two, gate_row, up_row, down)[:, 0].detach()
     least = int(row.argmin())
     words = (
-        "One unit of your layer by its gate and up: with up at {up:g} it is lowest at a gate of {gate:.1f}: {low:.2f}."
+        "One unit of the function by its gate and up: with up at {up:g} it is lowest at a gate of "
+        "{gate:.1f}: {low:.2f}."
     )
     found = state("unit", words, up=UP, gate=float(values[least]), low=float(row[least]))
     axis = values.numpy()
-    return Picture(unit_figure(GatedUnit(axis, axis, gated, row.numpy() / UP), UP, 380), found)
+    return Picture(unit_figure(GatedUnit(axis, axis, gated, row.numpy() / UP), UP, 380), found, 560)
 
 
 SWIGLU = Exercise(

@@ -123,9 +123,9 @@ def draw(call: Function) -> Picture:
     mine = call(logits, P).detach().numpy()
     rows = result.probabilities.copy()
     rows[FILTERS.index("top-p") :] = mine[result.order]
-    words = "After top-p {p:g}, the fourth column, your nucleus has {count:counted token}, which sum to {total:.2f}."
+    words = "After top-p {p:g}, the fourth column, the nucleus has {count:counted token}, which sum to {total:.2f}."
     found = state("nucleus", words, p=P, count=int(np.count_nonzero(mine)), total=float(mine.sum()))
-    return Picture(filters_figure(replace(result, probabilities=rows)), found)
+    return Picture(filters_figure(replace(result, probabilities=rows)), found, 540)
 
 
 TOP_P = Exercise(
