@@ -65,7 +65,7 @@ SESSIONS = 16  # of visitors who have left that are kept for their coming back
 
 
 def frame_ancestors(setting: str) -> str:
-    """Who may embed the app: 'self' unless TFCORE_EMBED names origins or "*".
+    """Who may embed the app: itself, which draws figures of a saved shelf so, and the origins or "*" of TFCORE_EMBED.
 
     Raises:
         ValueError: a name that is no origin (it would end up in a header).
@@ -74,7 +74,7 @@ def frame_ancestors(setting: str) -> str:
     for origin in origins:
         if origin != "*" and not re.fullmatch(r"https?://[\w.*-]+(:\d+)?", origin):
             raise ValueError(f"TFCORE_EMBED={origin!r} is no origin; use for example https://example.org, or *")
-    return " ".join(origins) or "'self'"
+    return " ".join(["'self'", *origins])
 
 
 def content_policy(ancestors: str) -> str:

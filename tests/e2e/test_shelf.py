@@ -15,6 +15,9 @@ TEXT = "The trophy did not fit into the suitcase because it was too big."
 # What plotly draws in a saved page.
 LIVE = "() => [...document.querySelectorAll('.js-plotly-plot')].map(plot => plot._fullData.length)"
 
+ITEM = {"page": "masks", "query": "v=4", "figure": "mask", "caption": "", "computed": "", "note": ""}
+KEEP = "items => items.forEach((one, i) => localStorage.setItem(`tf-shelf:${i}`, JSON.stringify(one)))"
+
 
 def pin(visitor: Visitor, path: str, note: str = "") -> str:
     """Pin the last figure of a page, with a note; its title."""
@@ -55,8 +58,8 @@ def saved(page: Page, drawer: Locator, name: str, folder: Path) -> Path:
 def test_what_is_pinned_is_noted_ordered_and_shown_as_a_lesson_elsewhere(visitor, stranger):
     """A view at its defaults is at its defaults there too, after a stop with a text of one's own."""
     first = pin(visitor, "/masks", "At its defaults.")
+    default = visitor.box().input_value()
     second = pin(visitor, f"/masks?text={TEXT.replace(' ', '+')}", "It is *long*.")
-    default = visitor.open("/masks").box().input_value()
     visitor.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     drawer = shelf(visitor.page)
     assert titles(drawer) == [first, second]
@@ -89,6 +92,7 @@ def test_a_shelf_is_presented_and_its_file_is_read_elsewhere(visit, server, tmp_
     words = visitor.page.locator(".tf-words")
     expect(words).to_contain_text("First.")
     expect(visitor.page.locator(".tf-on-stage")).to_have_count(1)
+    expect(visitor.page.locator(".st-key-lesson_next a")).to_have_count(1)  # which the key presses
     visitor.page.keyboard.press("ArrowRight")
     expect(words).to_contain_text("Second.")
     visitor.page.keyboard.press("Escape")
@@ -165,3 +169,32 @@ def test_hostile_contents_of_the_browser_are_text_or_left_out(visit, server):
     assert titles(drawer) == [hostile]
     expect(drawer.get_by_role("status")).to_contain_text("One thing kept here could not be read and is left out.")
     assert drawer.locator("img").count() == 0
+
+
+@nightly
+def test_a_row_is_dragged_and_is_where_it_was_let_go_after_a_reload(visit, server):
+    visitor = visit(server).open("/masks")
+    visitor.page.evaluate(KEEP, [{**ITEM, "title": name, "at": at} for at, name in enumerate("abcd")])
+    drawer = shelf(visitor.page)
+    grips = drawer.locator(".tf-grip")
+    grips.nth(0).hover()
+    visitor.page.mouse.down()
+    box = drawer.locator("li").nth(2).bounding_box()
+    assert box is not None
+    visitor.page.mouse.move(box["x"] + 10, box["y"] + box["height"] - 5, steps=5)
+    expect(drawer.locator(".tf-dragged")).to_have_count(1)
+    visitor.page.mouse.up()
+    assert titles(drawer) == ["b", "c", "a", "d"]
+    visitor.open("/masks")
+    assert titles(shelf(visitor.page)) == ["b", "c", "a", "d"]
+
+
+@nightly
+def test_a_full_shelf_says_so(visit, server):
+    visitor = visit(server).open("/masks")
+    visitor.page.evaluate(KEEP, [{**ITEM, "title": f"View {at}", "at": at} for at in range(200)])
+    pins = visitor.page.locator(".tf-pin:visible")
+    pins.last.click()
+    expect(visitor.page.locator(".tf-note:visible")).to_contain_text("The shelf holds 200 views")
+    expect(pins.last).to_have_attribute("aria-pressed", "false")
+    expect(shelf(visitor.page).locator("li")).to_have_count(200)

@@ -192,6 +192,8 @@ async function asked(frame, key) {
   /** @type {Promise<Piece | null> | null} */
   let piece = null
   const detail = { key, take: (/** @type {Promise<Piece | null>} */ one) => (piece = one) }
-  there?.dispatchEvent(new there.CustomEvent("tf-piece", { detail }))
+  try {
+    there?.dispatchEvent(new there.CustomEvent("tf-piece", { detail }))
+  } catch {} // in place of the page there is one of the browser's: the server is not reached
   return piece
 }

@@ -315,14 +315,17 @@ def test_a_warm_start_that_answers_is_ready(monkeypatch):
 
 def test_embedding_is_off_unless_switched_on():
     assert server.frame_ancestors("") == "'self'"
-    assert server.frame_ancestors("*") == "*"
-    assert server.frame_ancestors("https://a.example, http://b.example:81") == "https://a.example http://b.example:81"
+    assert server.frame_ancestors("*") == "'self' *"
+    assert (
+        server.frame_ancestors("https://a.example, http://b.example:81")
+        == "'self' https://a.example http://b.example:81"
+    )
     for bad in ("a.example", "https://a.example; script-src *", "https://a\r\nX: y", "javascript:alert(1)"):
         with pytest.raises(ValueError, match="TFCORE_EMBED"):
             server.frame_ancestors(bad)
     headers = dict(server.ResponseHeaders(lambda *_: None, embed="*").headers)
     assert b"x-frame-options" not in headers
-    assert b"frame-ancestors *" in headers[b"content-security-policy"]
+    assert b"frame-ancestors 'self' *" in headers[b"content-security-policy"]
 
 
 def test_a_first_picture_is_sent_without_parameters_alone_and_kept_for_ever(address):
