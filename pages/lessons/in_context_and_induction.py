@@ -34,7 +34,7 @@ LESSON = Lesson(
             view={"show": "the induction circuit"},
             figure="doors",
             words="It takes two heads. One writes at each token which token came before it; the induction head reads "
-            "that in its keys, and finds the place. Path patching replaces one of them at a time.",
+            "that in its keys, and finds the place. Path patching replaces its queries, its keys or its values alone.",
             action="Compare queries, keys and values.",
             question="Through which of the three does the induction head need the heads below?",
             answer=PageAnswer("doors", "patched losses"),

@@ -17,7 +17,7 @@ LESSON = Lesson(
             words="The gradient that arrives at the first layer of networks with more and more layers, before any "
             "training. A residual connection gives it a way that passes no matrix.",
             action="Find the line of the network that has neither residual connections nor norms.",
-            question="How much arrives at the first of the most layers with a skip, and without?",
+            question="How much of the gradient arrives in the deepest network with neither, and how much in others?",
             answer=PageAnswer("first", "FirstGradients"),
         ),
         Stop(

@@ -206,7 +206,9 @@ function show(on) {
 const say = words => keys && (keys.status.textContent = words)
 
 function look() {
-  if (keys && present.state.on) present.look(keys.stage, keys.data.see, subtitle(here()?.data))
+  if (!keys || !present.state.on) return
+  present.remember() // the address of another page comes after its first words
+  present.look(keys.stage, keys.data.see, subtitle(here()?.data))
 }
 
 /** Section and example. @param {FootData} [data] */
