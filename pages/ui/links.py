@@ -10,7 +10,7 @@ import base64
 import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
-from urllib.parse import parse_qsl, quote_plus
+from urllib.parse import parse_qsl
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
@@ -18,17 +18,21 @@ from streamlit.errors import StreamlitAPIException
 from pages.ui import former_labels, notices, streamlit_internals
 from pages.ui.session import Visit, session
 from pages.ui.streamlit_internals import is_return
-from tfcore.tokenizers.tokenizer import MARK, unmarked
+from tfcore.tokenizers.tokenizer import MARK
+from tfcore.views.addresses import LINK_CHARACTERS as LINK_CHARACTERS
+from tfcore.views.addresses import PLAIN_CHARACTERS as PLAIN_CHARACTERS
+from tfcore.views.addresses import VERSION as VERSION
+from tfcore.views.addresses import VERSION_KEY as VERSION_KEY
+from tfcore.views.addresses import pack as pack
+from tfcore.views.addresses import packed_key
+from tfcore.views.addresses import special_key as special_key
+from tfcore.views.addresses import text_parameters as text_parameters
 
-VERSION = "5"
 # 1 knew no default that depends on the server; 2 began attributions from zero vectors, 3 the front page with `stories`;
 # 4 drew the first token in every map of /induction.
 KNOWN = ("1", "2", "3", "4", VERSION)
-PLAIN_CHARACTERS = 2_000
-LINK_CHARACTERS = 6_000  # of text in an address; browsers, chats and proxies cut addresses from about 8,000 on
 # A line of text has the kind of a choice: a model is typed on one page and chosen on the others.
 Kind: TypeAlias = Literal["number", "choice", "choices", "switch", "text", "dragged"]
-VERSION_KEY = "v"  # the version of a link; no control has that name
 
 
 # --- who decides: the address or the session -------------------------------------------------------------------------
@@ -99,11 +103,6 @@ def asked(key: str) -> str | None:
 # --- text ------------------------------------------------------------------------------------------------------------
 
 
-def pack(text: str) -> str:
-    """Text as zlib, then base64 for addresses, without padding."""
-    return base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).rstrip(b"=").decode()
-
-
 def unpack(packed: str, characters: int) -> str | None:
     """The text of `pack`, at most about `characters` of it; None if damaged. Never unpacks more memory than that."""
     # One character beyond the limit is let through, so that the caller notices and says that it was cut.
@@ -120,24 +119,13 @@ def unpack(packed: str, characters: int) -> str | None:
 
 def text_from_address(key: str, characters: int) -> str | None:
     """The text the address asks for, or None if it asks for none; says so when it is damaged."""
-    packed = asked(_packed_key(key))
+    packed = asked(packed_key(key))
     if packed is None:
         return asked(key)
     text = unpack(packed, characters)
     if text is None:
         notices.add(f"{key} damaged", "The text in this link is damaged, so it was left out")
     return text
-
-
-def text_parameters(key: str, text: str) -> dict[str, str]:
-    """How an address says `text`: plainly if short, compressed if long, not at all (empty) beyond what fits. Where its
-    special tokens are marked, the switch beside its box is said, too."""
-    if MARK in text:
-        return text_parameters(key, unmarked(text)) | {special_key(key): "true"}
-    if len(text) <= PLAIN_CHARACTERS and len(quote_plus(text)) <= LINK_CHARACTERS:
-        return {key: text}
-    packed = pack(text)
-    return {_packed_key(key): packed} if len(packed) <= LINK_CHARACTERS else {}
 
 
 def example_parameters(key: str) -> list[dict[str, str]]:
@@ -148,25 +136,16 @@ def example_parameters(key: str) -> list[dict[str, str]]:
 def write_text(key: str, text: str, default: str) -> None:
     """Make the address say `text`, and nothing for the default."""
     said = text_parameters(key, text)
-    for name in (key, _packed_key(key)):
+    for name in (key, packed_key(key)):
         write(name, said.get(name) if text != default else None)
     too_long = f"{key} link"
     words = "This text is too long for a link: the address reproduces everything but the text"
     notices.say(too_long, None if said or text == default else words)
 
 
-def special_key(key: str) -> str:
-    """The name of the switch that reads special tokens in the text of `key` as what they are."""
-    return f"{key}_special"
-
-
 def text_names(key: str) -> tuple[str, str]:
     """The names under which an address may say the text of `key`."""
-    return key, _packed_key(key)
-
-
-def _packed_key(key: str) -> str:
-    return "z" if key == "text" else f"{key}_z"
+    return key, packed_key(key)
 
 
 def write(key: str, value: str | None) -> None:

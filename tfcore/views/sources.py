@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 from tfcore.part_configs import Part
 
 Content = TypeVar("Content")
+SO_FAR = "so_far"  # argument of a view that a computation fills while it runs: what there is until now
 Source: TypeAlias = str | tuple[Any, Any]  # a name or a folder, as `tfcore.load` takes it; or what that returns
 
 

@@ -35,8 +35,10 @@ from tfcore.charts.theme import Figure, Theme, painted
 from tfcore.measures.token_text import shorten as cut
 from tfcore.measures.token_text import visible_character
 from tfcore.tokenizers.tokenizer import unmarked
+from tfcore.views import addresses
 from tfcore.views.finding import Finding, Statement
 from tfcore.views.kept import while_drawn
+from tfcore.views.sources import SO_FAR as SO_FAR
 from tfcore.views.sources import File, Reading, as_taken, in_memory, name_of
 
 if TYPE_CHECKING:
@@ -57,7 +59,9 @@ PAGE = """<!doctype html>
 """
 ENDINGS = (*stills.KINDS, "html", "csv", "json", "txt")
 WIDTH = 900  # pixels of a picture in a file
-SO_FAR = "so_far"  # of a view that a computation fills while it runs: what there is until now
+OPEN, OPEN_PAGE = "Open in the app", "Open its page in the app, where some settings differ"
+LINE = 24  # pixels of a link below a figure
+AROUND = 80  # pixels of a margin that says nothing, as plotly has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,12 +301,43 @@ class View:
                 content = self.text().encode()
         Path(path).write_bytes(content)
 
+    def link(self, server: str | None = None) -> addresses.Link | None:
+        """Its address in a running app; None where no page shows it.
+
+        Args:
+            server: where the app is; without one, TFCORE_ADDRESS, or http://localhost:8501.
+
+        Raises:
+            ValueError: that is no address of a server.
+        """
+        return addresses.link(self.made, server) if self.made else None
+
     def _repr_mimebundle_(self, *_: Any, **__: Any) -> dict[str, Any]:
-        """In a notebook: the picture, and for who cannot see it the findings."""
+        """In a notebook: the picture with a link into the app below, and for who cannot see it the findings."""
+        link = self.link()
+        words = "" if link is None else OPEN if link.is_exact else OPEN_PAGE
+        plain = str(self) if link is None else f"{self}\n{words}: {link.url}"
+        anchor = "" if link is None else f'<a href="{escape(link.url)}" target="_blank">{words}</a>'
         if isinstance(self.chart, Scene):
-            return {"text/html": scenes.frame(self.html(), self.height), "text/plain": str(self)}
-        bundle: dict[str, Any] = self.painted()._repr_mimebundle_()
-        return {**bundle, "text/plain": str(self)}
+            framed = scenes.frame(self.html(), self.height)
+            return {"text/html": f"{framed}<p>{anchor}</p>" if anchor else framed, "text/plain": plain}
+        bundle: dict[str, Any] = _with_link(self.painted(), anchor)._repr_mimebundle_()
+        return {**bundle, "text/plain": plain}
+
+
+def _with_link(figure: Figure, anchor: str) -> Figure:
+    """A figure with a line of its own below, for a link."""
+    if not anchor:
+        return figure
+    margin = figure.layout.margin.b
+    below = {"text": anchor, "font": {"size": 12}, "automargin": False}
+    corner = {"xref": "container", "x": 1, "xanchor": "right", "yref": "container", "y": 0, "yanchor": "bottom"}
+    figure.update_layout(
+        title={**below, **corner, "pad": {"b": 4, "r": 8}},
+        height=figure.layout.height + LINE,
+        margin_b=(AROUND if margin is None else margin) + LINE,
+    )
+    return figure
 
 
 def ending_of(path: str | PathLike[str]) -> str:

@@ -8,7 +8,6 @@ TFCORE_ADDRESS    none; the address at which others reach this server, such as h
 """
 
 import os
-import re
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -16,13 +15,13 @@ from typing import NamedTuple
 
 from pages import facts
 from pages.ui import streamlit_internals
+from tfcore.views import addresses
 
 ROOT = Path(__file__).parents[3]
 PICTURES = ROOT / "assets" / "previews"
 WIDTH = 1200  # pixels of a picture
 HEIGHT = 630
 HOME = "home"  # the name of the front page's picture, which stands for a page without one too
-_HOST = re.compile(r"([\w-]+(\.[\w-]+)*\.?|\[[0-9a-f:.]+\])(:\d{1,5})?", re.ASCII | re.IGNORECASE)
 
 
 class Preview(NamedTuple):
@@ -45,23 +44,9 @@ def pictures() -> dict[str, bytes]:
     return {file.stem: file.read_bytes() for file in sorted(PICTURES.glob("*.png"))}
 
 
-def address(setting: str) -> str:
-    """TFCORE_ADDRESS without a slash at its end; empty where nothing is said.
-
-    Raises:
-        ValueError: it is no address of a server.
-    """
-    said = setting.strip().rstrip("/")
-    scheme, _, rest = said.partition("://")
-    host, _, path = rest.partition("/")
-    if said and not (scheme in ("http", "https") and _HOST.fullmatch(host) and re.fullmatch(r"[\w./~-]*", path)):
-        raise ValueError(f"TFCORE_ADDRESS={setting!r} is no address: use for example https://example.org")
-    return said
-
-
 def check() -> None:
     """Raises ValueError where TFCORE_ADDRESS makes no sense."""
-    address(os.environ.get("TFCORE_ADDRESS", ""))
+    addresses.checked(os.environ.get(addresses.SETTING, ""))
 
 
 def base(host: str, scheme: str) -> str | None:
@@ -70,9 +55,9 @@ def base(host: str, scheme: str) -> str | None:
     Args:
         host, scheme: as the request says them, which anybody can write.
     """
-    if said := address(os.environ.get("TFCORE_ADDRESS", "")):
+    if said := addresses.checked(os.environ.get(addresses.SETTING, "")):
         return said
-    return f"{scheme}://{host}" if scheme in ("http", "https") and _HOST.fullmatch(host) else None
+    return f"{scheme}://{host}" if scheme in ("http", "https") and addresses.HOST.fullmatch(host) else None
 
 
 def tags(url: str, base: str | None, said: str = "") -> str:
