@@ -152,7 +152,7 @@ $(VENV)-docs/.installed: requirements-docs.txt
 	touch $@
 
 # Every page at its defaults as a site in build/book, to be opened from there or put on any host; its links lead to an app
-# at TFCORE_BOOK_APP (http://localhost:8501). PAGES="heads masks" writes some pages
+# at TFCORE_ADDRESS (http://localhost:8501). PAGES="heads masks" writes some pages
 PAGES ?=
 book: setup-dev real
 	$(BIN)/python -m tools.book $(PAGES)

@@ -24,6 +24,7 @@
     const scene = await import(addresses[`${module}.js`])
     drawn.get(picture)?.()
     drawn.set(picture, scene.draw(picture, JSON.parse(picture.previousElementSibling.textContent)) ?? (() => {}))
+    picture.querySelector(":scope > .still")?.remove()
     picture.dataset.drawn = "yes"
     reach(picture)
   }

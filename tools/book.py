@@ -4,7 +4,8 @@
 Pages run under AppTest, without a browser, and what they show is written down from top to bottom: words, views, tables,
 metrics, then formula, code and papers of the views. Figures and scenes are drawn by the scripts of the app. The site
 needs no server: it can be opened from a folder, or lie on any host. Links lead to a running app, whose address
-TFCORE_BOOK_APP says (http://localhost:8501).
+TFCORE_ADDRESS says (http://localhost:8501). A page begins with the picture that the app sends first, where it has one,
+until the script of its figure is there.
 """
 
 import inspect
@@ -13,11 +14,14 @@ import os
 import re
 import shutil
 import sys
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from html import escape
 from importlib import import_module
 from multiprocessing import get_context
+from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -30,17 +34,18 @@ from streamlit.testing.v1 import AppTest
 
 from pages import facts
 from pages.ui import links, streamlit_internals
-from pages.ui.server import previews, seen
-from pages.ui.work import jobs
+from pages.ui.server import first_pictures, previews, seen
+from pages.ui.work import jobs, runs
 from tests.pages.visits import opened, plain, press, run
 from tests.pages.waiting import wait_for_jobs
 from tfcore.charts import bundle, scenes
-from tfcore.views import programs
+from tfcore.loading import real_models
+from tfcore.loading.checkpoints import PRETRAINED
+from tfcore.views import addresses, programs
 from tfcore.views.view import View
 
 FOLDER = Path(__file__).resolve().parents[1] / "build" / "book"
 HERE = Path(__file__).parent
-APP = "TFCORE_BOOK_APP"
 LIMIT = 25 * 10**6  # bytes of all files
 ROWS = 30  # of a table; its page in the app has all
 INDEX = "index"
@@ -48,26 +53,33 @@ DRAWER, ANSWER = "How it is computed", "Answer"
 TRY = "try "  # how the names of the buttons of examples begin
 EXAMPLES = 4  # of a section, at most: the first ones
 PICTURES = 3  # of an example, at most
+OWN = ("heads", "generation")  # pages on which a text of one's own can be typed, for the model that the book brings
+MODEL = "stories"
+OWN_TEXT = "Tom and Lily went to the park. Lily saw a big dog and she was"
 LIVE = "Here this page trains or measures while you look. What follows is what it showed when this book was made."
 SERVER = "Texts, models and settings of your own need the app:"
+SERVER_BESIDES = "Other models and settings need the app:"  # where a text of one's own can be read
 # Streamlit's own in Markdown: icons, and colours of words
 DIRECTIVE = re.compile(r":(?:material/\w+:|[a-z-]+\[((?:[^\[\]\\]|\\.|\[[^\]]*\])*)\])")
 FORMULA = re.compile(r"(?<!\\)(\$\$?)(?=\S)(.+?)(?<=[^\s\\])\1", re.DOTALL)
 CARTESIAN = "plotly-cartesian.min.js"
+SCENES = (".tf-river", ".tf-planes", ".tf-parts", ".tf-bars", ".tf-map")  # that the app sends a picture of
+STILLS = "first"  # the folder of pictures that pages begin with
 MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 
 class Written(NamedTuple):
-    """A file of the book: its name, its title, and what stands in it."""
+    """A file of the book.
+
+    Args:
+        name: of the file.
+        library: the script that its first picture needs; empty for none.
+    """
 
     name: str
     title: str
     html: str
-
-
-def app() -> str:
-    """The address of the app that links lead to."""
-    return os.environ.get(APP, "http://localhost:8501").rstrip("/")
+    library: str
 
 
 def file_of(key: str) -> str:
@@ -77,12 +89,12 @@ def file_of(key: str) -> str:
 
 def in_app(key: str, view: Mapping[str, str]) -> str:
     """The address of a view of a page in the app."""
-    return f"{app()}/{key}?{urlencode({links.VERSION_KEY: links.VERSION, **view})}"
+    return f"{addresses.app()}/{key}?{urlencode({links.VERSION_KEY: links.VERSION, **view})}"
 
 
 def address_of(link: Any) -> str:
     """Where a link of a page leads: to the page as the book has it, or with the settings that it names to the app."""
-    return f"{app()}/{link.page}?{link.query_string}" if link.query_string else file_of(link.page)
+    return f"{addresses.app()}/{link.page}?{link.query_string}" if link.query_string else file_of(link.page)
 
 
 def words(markdown: str) -> str:
@@ -103,15 +115,41 @@ def formula(latex: str, display: bool = True, tag: str = "div") -> str:
     return f'<{tag} class="math{" display" * display}">{escape(latex)}</{tag}>'
 
 
-def picture(module: str, data: Any, height: int, alt: str, library: str = "") -> str:
-    """A place where a script draws these data, which stand before it."""
+def still(key: str, figure: str) -> str:
+    """The picture that the app sends first of a page, where it is one of this figure.
+
+    Args:
+        figure: its key; empty for a scene.
+    """
+    place, name = first_pictures.places().get(key), key or previews.HOME
+    if place is None or place.figure != figure or (place.model and place.model not in real_models.installed()):
+        return ""
+    if not figure and not place.drawn.startswith(SCENES):
+        return ""
+    said = []
+    for size, media, at in (("narrow", "max-width: 600px", place.narrow), ("wide", "min-width: 601px", place.wide)):
+        for theme in first_pictures.THEMES:
+            if at and (file := f"{name}-{size}-{theme}.webp") in first_pictures.pictures():
+                wanted = f"({media}) and (prefers-color-scheme: {theme})"
+                said.append(
+                    f'<source media="{wanted}" srcset="{STILLS}/{file}" width="{at[2]:.0f}" height="{at[3]:.0f}">'
+                )
+    return f'<picture class="still">{"".join(said)}<img alt=""></picture>' if said else ""
+
+
+def picture(module: str, data: Any, height: int, alt: str, library: str = "", first: str = "") -> str:
+    """A place where a script draws these data, which stand before it.
+
+    Args:
+        first: what is seen there until then.
+    """
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     needs = f' data-library="{library}"' if library else ""
     role = "img" if library else "group"
     return (
         f'<script type="application/json">{text}</script>'
         f'<div class="picture" data-module="{module}"{needs} role="{role}" aria-label="{escape(alt)}" '
-        f'style="min-height:{height}px"></div>'
+        f'style="min-height:{height}px">{first}</div>'
     )
 
 
@@ -121,10 +159,11 @@ class _Reader:
     Args:
         views: those that it shows, by key.
         heading: its level, below that of the page or of a section.
+        page: the key of the page that begins with it; None within a page.
     """
 
-    def __init__(self, views: Mapping[str, View], heading: str = "h3") -> None:
-        self.views, self.heading = views, heading
+    def __init__(self, views: Mapping[str, View], heading: str = "h3", page: str | None = None) -> None:
+        self.views, self.heading, self.page = views, heading, page
         self.told: list[View] = []  # since the last drawer
         self.figures: list[str] = []
 
@@ -191,11 +230,12 @@ class _Reader:
             figure = json.loads(rest[: head["size"]])
             data = {"figure": figure, "height": head["height"], "least": head["minWidth"]}
             small = all(trace["type"] in bundle.TRACES for trace in figure["data"])
-            drawn = picture("plot", data, head["height"], head["alt"], CARTESIAN if small else "plotly.min.js")
+            library = CARTESIAN if small else "plotly.min.js"
+            drawn = picture("plot", data, head["height"], head["alt"], library, self.first(head["key"]))
         elif kind == "tf_scene":
             sent = json.loads(proto.json)
             head = {**sent["head"], "caption": sent["caption"]}
-            drawn = picture(sent["module"], sent["data"], sent["height"], head["alt"])
+            drawn = picture(sent["module"], sent["data"], sent["height"], head["alt"], first=self.first(""))
         elif kind == "token_chips":
             tokens = "".join(f"<span>{escape(one)}</span>" for one in json.loads(proto.json)["tokens"])
             yield f'<div class="chips">{tokens}</div>'
@@ -204,12 +244,18 @@ class _Reader:
             return
         view = self.views.get(head["key"])
         caption = view.caption if view else head["caption"]
-        computed = view.computed if view else ""
+        below = [escape(caption)]
         if view:
             self.told.append(view)
-        said = "".join(f"<figcaption>{escape(one)}</figcaption>" for one in (caption, computed) if one)
+            below.append(escape(view.computed) + link(view))
+        said = "".join(f"<figcaption>{one}</figcaption>" for one in below if one)
         self.figures.append(f"<figure>{drawn}{said}</figure>")
         yield self.figures[-1]
+
+    def first(self, figure: str) -> str:
+        """What is seen in the place of the first picture of a page until it is drawn; empty for any other."""
+        page, self.page = self.page, None
+        return "" if page is None else still(page, figure)
 
     def drawer(self) -> Iterator[str]:
         """Formula, code, papers and program of the views since the last one."""
@@ -223,6 +269,12 @@ class _Reader:
         parts += [f"<p>{escape(view.title)}, as a script:</p><pre>{escape(script(view))}</pre>" for view in views]
         if parts:
             yield f"<details><summary>{DRAWER}</summary>{''.join(parts)}</details>"
+
+
+def link(view: View) -> str:
+    """A link to the app with the settings of a view, where they can be said."""
+    found = view.link()
+    return f' <a href="{escape(found.url)}">in the app</a>' if found and found.is_exact else ""
 
 
 def _is_of_buttons(box: Any) -> bool:
@@ -282,14 +334,21 @@ def shown(key: str, address: Mapping[str, str], example: str = "") -> Shown:
         if links.visit().page == key:  # a test also visits the front page, to learn of the others
             views[view.key] = view
 
-    with patch.object(seen, "note", note), patch.object(jobs.JOBS, "start", wraps=jobs.JOBS.start) as began:
+    really, began = jobs.JOBS.start, list[Any]()
+
+    def start(job: Any, *given: Any, **named: Any) -> Any:
+        if links.visit().page == key:
+            began.append(job)
+        return really(job, *given, **named)
+
+    with patch.object(seen, "note", note), patch.object(jobs.JOBS, "start", start):
         test = opened(facts.pages()[key].file, **address)
         if example:
             test = press(test, example)
-        if began.called:
+        if began:
             wait_for_jobs()
             test = run(test)
-    return Shown(test, views, began.called)
+    return Shown(test, views, bool(began))
 
 
 def examples(key: str, address: Mapping[str, str], first: Shown, figures: list[str]) -> Iterator[str]:
@@ -314,24 +373,51 @@ def examples(key: str, address: Mapping[str, str], first: Shown, figures: list[s
             yield f"<details><summary>Example: {name}</summary>{''.join(changed)}</details>"
 
 
+def own_text() -> str:
+    """A box for a text of one's own, which the model of the book reads in the browser (stories.js)."""
+    megabytes = len(weights()) / 1e6
+    return (
+        f"<details><summary>A text of your own, read by {MODEL} in this browser ({megabytes:.0f} MB)</summary>"
+        f'<form class="stories"><p><textarea rows="3" maxlength="2000" aria-label="Text">{OWN_TEXT}</textarea></p>'
+        '<button>Run</button><div aria-live="polite"></div></form></details><script src="stories.js" defer></script>'
+    )
+
+
+@cache
+def weights() -> str:
+    """A classic script with the checkpoint of the book's model: its config, its merges, and the safetensors file."""
+    folder = PRETRAINED / MODEL
+    bpe = json.loads((folder / "tokenizer.json").read_text("utf-8"))["model"]
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    content = b64encode((folder / "model.safetensors").read_bytes()).decode()
+    said = {"config": config, "bpe": {"vocab": bpe["vocab"], "merges": bpe["merges"]}, "weights": content}
+    return f"window.tfStories = {json.dumps(said, ensure_ascii=False)}\n"
+
+
 def page(key: str) -> Written:
     """A page with all its sections."""
     of = facts.pages()[key].facts
     parts = [f"<h1>{escape(of.question)}</h1>", words(of.claim)]
     if of.live:
         parts.append(f'<p class="note">{LIVE}</p>')
-    parts.append(f'<p class="small">{SERVER} <a href="{escape(in_app(key, {}))}">open this page there</a>.</p>')
+    needing = SERVER_BESIDES if key in OWN else SERVER
+    parts.append(f'<p class="small">{needing} <a href="{escape(in_app(key, {}))}">open this page there</a>.</p>')
+    if key in OWN:
+        parts.append(own_text())
+    figures: list[str] = []
     for section, name in (of.sections.names or {"": ""}).items():
         address = {of.sections.key: section} if section else {}
         first = shown(key, address)
         if name:
             link = f'<a class="small" href="{escape(in_app(key, address))}">in the app</a>'
             parts.append(f'<h2 id="{escape(section)}">{escape(name[:1].upper() + name[1:])} {link}</h2>')
-        reader = _Reader(first.views, "h3" if section else "h2")
+        reader = _Reader(first.views, "h3" if section else "h2", None if figures else key)
         parts += reader.block(_after_claim(first.test.main))
         parts += reader.drawer()
         parts += examples(key, address, first, reader.figures)
-    return Written(file_of(key), of.title, "\n".join(parts))
+        figures += reader.figures
+    needed = re.search('data-library="([^"]+)"', figures[0]) if figures else None
+    return Written(file_of(key), of.title, "\n".join(parts), needed[1] if needed else "")
 
 
 class _Rest(NamedTuple):
@@ -362,11 +448,12 @@ def index() -> str:
     return "\n".join(parts)
 
 
-def whole(title: str, description: str, main: str, around: tuple[str, str] = ("", "")) -> str:
+def whole(title: str, description: str, main: str, around: tuple[str, str] = ("", ""), library: str = "") -> str:
     """A file of the book, from the one template of all.
 
     Args:
         around: the keys' files of the pages before and after; empty for none.
+        library: the script that its first picture needs, which is asked for at once.
     """
     turns = [
         f'<a rel="{rel}" href="{to}">{word}</a>'
@@ -383,6 +470,7 @@ def whole(title: str, description: str, main: str, around: tuple[str, str] = (""
             dark=scenes.variables("dark"),
             styles="\n".join(text for name, text in scenes.files().items() if name.endswith(".css")),
             top=f'<a href="{file_of(INDEX)}">{escape(facts.NAME)}</a>{"".join(turns)}',
+            early=f'<link rel="preload" as="script" href="{library}">' if library else "",
             main=main,
             foot=f'<a href="{file_of(INDEX)}">All pages</a>{"".join(turns)}',
         )
@@ -411,19 +499,26 @@ def build(keys: list[str], folder: Path) -> dict[str, int]:
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
+    (folder / STILLS).mkdir()
     (folder / CARTESIAN).write_text(bundle.CARTESIAN.read_text("utf-8"), "utf-8")
     names = [f"{name}.js" for name in (*scenes.NAMES, "plot")]
     (folder / "scenes.js").write_text(scenes.library(names), "utf-8")
     (folder / "katex.js").write_text(katex(), "utf-8")
     (folder / "book.js").write_text((HERE / "book.js").read_text("utf-8"), "utf-8")
+    if not {*OWN}.isdisjoint(keys):
+        (folder / "stories.js").write_text((HERE / "stories.js").read_text("utf-8"), "utf-8")
+        (folder / "stories-weights.js").write_text(weights(), "utf-8")
     (folder / file_of(INDEX)).write_text(whole(facts.NAME, facts.NAME, index()), "utf-8")
     for i, (key, made) in enumerate(zip(keys, _pages(keys), strict=True)):
         around = file_of(keys[i - 1]) if i else "", file_of(keys[i + 1]) if key != keys[-1] else ""
-        text = whole(f"{made.title} · {facts.NAME}", facts.pages()[key].facts.answers, made.html, around)
+        text = whole(f"{made.title} · {facts.NAME}", facts.pages()[key].facts.answers, made.html, around, made.library)
         (folder / made.name).write_text(text, "utf-8")
+        for name in re.findall(f'srcset="{STILLS}/([^"]+)"', made.html):
+            (folder / STILLS / name).write_bytes(first_pictures.pictures()[name])
         sys.stdout.write(f"{made.name}: {len(text.encode()):,} bytes\n")
         sys.stdout.flush()
-    return {path.name: path.stat().st_size for path in sorted(folder.iterdir())}
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
 
 
 def _pages(keys: list[str]) -> Iterator[Written]:
@@ -432,8 +527,14 @@ def _pages(keys: list[str]) -> Iterator[Written]:
     if workers == 1:
         yield from map(page, keys)
         return
-    with ProcessPoolExecutor(workers, get_context("spawn"), torch.set_num_threads, (1,)) as pool:
+    with ProcessPoolExecutor(workers, get_context("spawn"), begin_worker) as pool:
         yield from pool.map(page, keys)
+
+
+def begin_worker() -> None:
+    """Let a process that runs pages use one core, and end the trainings that it began before it waits for them."""
+    torch.set_num_threads(1)
+    Finalize(None, runs.RUNS.close, exitpriority=1)
 
 
 def main(keys: list[str]) -> None:

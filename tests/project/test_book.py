@@ -3,13 +3,21 @@
 
 import json
 import re
+from collections import Counter
+from urllib.parse import urlsplit
 
 import pandas as pd
 import pytest
 
 from pages.facts import CHAPTERS, pages
 from pages.ui import streamlit_internals
+from tests.nightly import nightly
+from tfcore.views import addresses
 from tools import book
+
+# What a browser asks for by itself, and what it does where somebody clicks.
+ASKED = re.compile(r'<(?:img|script|link|source|iframe)[^>]*? (?:src|srcset|href)="([^"]*)"')
+CLICKED = re.compile(r'<a [^>]*?href="([^"]*)"')
 
 
 def test_markdown_is_written_with_its_formulas_and_links_and_nothing_of_streamlit_or_html():
@@ -61,7 +69,7 @@ def test_the_template_takes_any_words_and_leaves_none_of_its_places():
 
 def test_links_lead_to_the_app_that_was_named(monkeypatch):
     assert book.in_app("heads", {"show": "why"}).startswith("http://localhost:8501/heads?v=")
-    monkeypatch.setenv(book.APP, "https://example.org/app/")
+    monkeypatch.setenv(addresses.SETTING, "https://example.org/app/")
     assert re.fullmatch(r"https://example\.org/app/heads\?v=\d+&show=why", book.in_app("heads", {"show": "why"}))
 
 
@@ -69,3 +77,27 @@ def test_a_streamlit_without_katex_is_said(monkeypatch, tmp_path):
     monkeypatch.setattr(streamlit_internals, "FOLDER", tmp_path)
     with pytest.raises(FileNotFoundError, match="keeps KaTeX elsewhere"):
         book.katex()
+
+
+def test_a_page_begins_with_the_picture_of_its_first_figure_alone():
+    assert "first/flow" not in book.still("flow", "of another figure")
+    assert book.still("attention", "").count('srcset="first/attention-narrow-') == 2
+    assert book.still("glossary", "") == ""
+
+
+@nightly
+def test_all_that_the_whole_book_asks_for_is_in_it_and_every_page_leads_to_the_app(tmp_path):
+    keys = list(pages())
+    sizes = book.build(keys, tmp_path / "book")
+    assert sum(sizes.values()) < book.LIMIT
+    to_app: Counter[str] = Counter()
+    for name in filter(re.compile(r".*\.html").fullmatch, sizes):
+        html = (tmp_path / "book" / name).read_text("utf-8")
+        assert {one for one in ASKED.findall(html) if one not in sizes} == set(), name
+        for one in CLICKED.findall(html):
+            where = urlsplit(one)
+            if one.startswith(addresses.HERE):
+                to_app[where.path.lstrip("/")] += 1
+            elif not where.scheme:
+                assert where.path in sizes, f"{name}: {one}"
+    assert to_app.keys() >= set(keys)
