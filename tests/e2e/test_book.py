@@ -156,7 +156,9 @@ def test_the_model_of_the_book_computes_what_the_library_does(opened, text):
     torch.testing.assert_close(torch.tensor(given["logits"]), logits, atol=1e-3, rtol=0)
     for layer, heads in enumerate(given["patterns"]):
         pattern = expected.activations[f"blocks.{layer}.attn.pattern"][0]
-        torch.testing.assert_close(torch.tensor(heads, dtype=torch.float32).view_as(pattern), pattern, atol=1e-5, rtol=0)
+        torch.testing.assert_close(
+            torch.tensor(heads, dtype=torch.float32).view_as(pattern), pattern, atol=1e-5, rtol=0
+        )
 
 
 def test_a_text_of_ones_own_is_drawn_with_its_heads_and_next_tokens(opened):

@@ -119,7 +119,8 @@ def test_in_a_notebook_it_stands_below_the_picture(monkeypatch):
     assert figure["layout"]["title"]["text"].startswith(f'<a href="{link.url.replace("&", "&amp;")}"')
     assert figure["layout"]["height"] == 124
     scene = parts.parts("stories")._repr_mimebundle_()["text/html"]
-    assert f'<p><a href="http://localhost:8501/?v={addresses.VERSION}&amp;model=stories" target="_blank">Open in the app</a></p>' in scene
+    url = f"http://localhost:8501/?v={addresses.VERSION}&amp;model=stories"
+    assert scene.endswith(f'<p><a href="{url}" target="_blank">Open in the app</a></p>')
 
 
 def test_without_a_page_there_is_none(monkeypatch):
