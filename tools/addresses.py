@@ -20,7 +20,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages import facts
 from pages.ui.server import previews
-from tfcore.views.addresses import FILE, Place, arguments, name_of
+from tfcore.views.addresses import FILE, ShownAt, arguments, name_of
 from tfcore.views.view import Made, View
 from tools import book
 
@@ -48,11 +48,11 @@ class Followed:
     controls: dict[str, str] = field(default_factory=dict)
     strayed: dict[str, set[str]] = field(default_factory=dict)
 
-    def place(self, page: str, view: Mapping[str, str]) -> Place:
+    def place(self, page: str, view: Mapping[str, str]) -> ShownAt:
         """The same, as it is stored."""
         moved = {name for key in self.controls.values() for name in self.strayed[key]}
         kept = {name: value for name, value in self.began.items() if name not in {*self.controls, *moved}}
-        return Place(
+        return ShownAt(
             page=page, view=view, controls=self.controls, fixed={k: v for k, v in kept.items() if _is_plain(v)}
         )
 
@@ -89,7 +89,7 @@ def other_values(control: Any) -> Iterator[str]:
 def places_of(key: str) -> dict[str, list[dict[str, Any]]]:
     """The places of a page where views are shown, by the names of their functions."""
     sections = facts.pages()[key].facts.sections
-    found: dict[Named, Place] = {}
+    found: dict[Named, ShownAt] = {}
     for section in sections.names or {"": ""}:
         _look(found, key, {sections.key: section} if section else {})
     listed: dict[str, list[dict[str, Any]]] = {}
@@ -99,7 +99,7 @@ def places_of(key: str) -> dict[str, list[dict[str, Any]]]:
     return listed
 
 
-def _look(found: dict[Named, Place], key: str, at: dict[str, str]) -> None:
+def _look(found: dict[Named, ShownAt], key: str, at: dict[str, str]) -> None:
     """Add the views that a page shows at an address, and those that one other choice shows in their stead."""
     begun = time.process_time()
     first = book.shown(key, at)
@@ -113,7 +113,7 @@ def _look(found: dict[Named, Place], key: str, at: dict[str, str]) -> None:
     for (control, _), page in shown.items():
         _follow(new, control, controls[control].value, page)
     found |= {
-        name: Place(page=key, view=at, controls=_about(one, controls)) if is_long else one.place(key, at)
+        name: ShownAt(page=key, view=at, controls=_about(one, controls)) if is_long else one.place(key, at)
         for name, one in new.items()
     }
     for (control, value), page in shown.items():

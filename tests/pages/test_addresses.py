@@ -11,6 +11,7 @@ from pages import facts
 from tests.nightly import often
 from tfcore.commands import catalogue
 from tfcore.views import addresses
+from tfcore.views.foundations import heads
 from tfcore.views.view import SO_FAR, View
 from tools import book
 from tools.addresses import controls_of, other_values
@@ -64,12 +65,22 @@ def test_a_link_opens_the_same_view(key):
         compared(key, book.shown(key, moved(key, view)).views)
 
 
+def test_the_picture_there_is_that_of_the_notebook():
+    here = heads.portrait("stories", "The dog saw the cat, and the cat saw the dog.", layer=1, head=1, token=7)
+    link = here.link()
+    assert link is not None
+    assert link.is_exact
+    there = book.shown("heads", dict(parse_qsl(urlsplit(link.url).query))).views[here.key]
+    without_made = [one.json().partition(', "made":')[0] for one in (here, there)]
+    assert without_made[0] == without_made[1]
+
+
 def test_most_views_have_a_link_that_can_tell_all_of_their_arguments():
     told = [any(is_whole(name, one) for one in found) for name, found in addresses.places().items()]
     assert sum(told) > MOST * len(told) > 100
 
 
-def is_whole(name: str, place: addresses.Place) -> bool:
+def is_whole(name: str, place: addresses.ShownAt) -> bool:
     subject, _, own = name.partition(".")
     known = {argument.partition(".")[0] for argument in {**place.controls, **place.fixed}}
     parameters = inspect.signature(catalogue.subject(subject)[own]).parameters

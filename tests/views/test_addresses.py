@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 
 from tfcore.commands import catalogue
 from tfcore.views import addresses
-from tfcore.views.addresses import Link, Place
+from tfcore.views.addresses import ShownAt, ViewLink
 from tfcore.views.finding import state
 from tfcore.views.model import parts
 from tfcore.views.sources import Reading
 from tfcore.views.view import View, view
 
-AT = Place(
+AT = ShownAt(
     page="page",
     view={"show": "part"},
     controls={"reading.model": "model", "reading.text": "text", "reading.bos": "bos", "layer": "layer", "log": "log"},
-    fixed={"reading.part": None, "reading.hide_sink": False, "shape": [1, 2]},
+    fixed={"reading.hide_sink": False, "shape": [1, 2]},
 )
-ELSEWHERE = Place(page="other", controls={**AT.controls, "reading.hide_sink": "hide"}, fixed=AT.fixed)
+ELSEWHERE = ShownAt(page="other", controls={**AT.controls, "reading.hide_sink": "hide"}, fixed=AT.fixed)
 LONG = "a text of more than two thousand characters " * 60
 
 
@@ -46,7 +46,7 @@ def _known(monkeypatch):
     monkeypatch.setattr(addresses, "places", lambda: found)
 
 
-def said(link: Link | None) -> dict[str, str]:
+def said(link: ViewLink | None) -> dict[str, str]:
     assert link is not None
     return dict(parse_qsl(urlsplit(link.url).query, keep_blank_values=True))
 

@@ -93,7 +93,7 @@ def packed_key(key: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ShownAt:
     """A page that shows a view.
 
     Args:
@@ -109,7 +109,7 @@ class Place:
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Link(NamedTuple):
+class ViewLink(NamedTuple):
     """The address of a view in an app.
 
     Args:
@@ -121,9 +121,9 @@ class Link(NamedTuple):
 
 
 @cache
-def places() -> dict[str, list[Place]]:
+def places() -> dict[str, list[ShownAt]]:
     """Names of views -> the pages that show them."""
-    return {name: [Place(**one) for one in found] for name, found in json.loads(FILE.read_text("utf-8")).items()}
+    return {name: [ShownAt(**one) for one in found] for name, found in json.loads(FILE.read_text("utf-8")).items()}
 
 
 def name_of(function: Callable[..., Any]) -> str:
@@ -158,7 +158,7 @@ def _plain(value: Any) -> Any:
         return value
 
 
-def link(made: "Made", server: str | None = None) -> Link | None:
+def link(made: "Made", server: str | None = None) -> ViewLink | None:
     """Where an app shows a view; None where no page does. Without a page that takes all of its arguments, the first
     that shows it with other ones.
 
@@ -173,13 +173,15 @@ def link(made: "Made", server: str | None = None) -> Link | None:
     if not found:
         return None
     page, said, is_exact = next((one for one in found if one[2]), found[0])
-    return Link(f"{begin}/{page}?{urlencode({VERSION_KEY: VERSION, **said})}", is_exact)
+    return ViewLink(f"{begin}/{page}?{urlencode({VERSION_KEY: VERSION, **said})}", is_exact)
 
 
-def _at(place: Place, given: Mapping[str, Any]) -> tuple[str, dict[str, str], bool]:
+def _at(place: ShownAt, given: Mapping[str, Any]) -> tuple[str, dict[str, str], bool]:
     """A page, what its address says of these arguments, and whether that is all."""
     said, is_exact = dict(place.view), True
     for name, value in given.items():
+        if name.endswith(".part") and value is None:
+            continue  # the last that the model has, with which pages begin
         if name not in place.controls:
             is_exact &= name in place.fixed and _same(place.fixed[name], value)
         elif parameters := _parameters(name, place.controls[name], value):

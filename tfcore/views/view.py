@@ -301,7 +301,7 @@ class View:
                 content = self.text().encode()
         Path(path).write_bytes(content)
 
-    def link(self, server: str | None = None) -> addresses.Link | None:
+    def link(self, server: str | None = None) -> addresses.ViewLink | None:
         """Its address in a running app; None where no page shows it.
 
         Args:
