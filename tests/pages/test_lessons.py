@@ -108,7 +108,7 @@ CLAIMS: dict[tuple[str, int], Callable[[Any], bool]] = {
     # the feed-forward layer has the larger part
     ("what-a-gpt-costs", 2): lambda it: it.share > 0.5,
     # high on the first copy, low on the second, and hard again without the heads
-    ("in-context-and-induction", 2): lambda it: it.new > 4 * it.repeated and it.repeated_ablated > 2 * it.repeated,
+    ("in-context-and-induction", 2): lambda it: it.new > 3 * it.repeated and it.repeated_ablated > 2 * it.repeated,
     # right more often with examples
     ("in-context-and-induction", 6): lambda it: it.now.low > it.none.high,
 }
