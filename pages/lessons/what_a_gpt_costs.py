@@ -102,8 +102,8 @@ LESSON = Lesson(
             view={"look": "Loss"},
             carries=(),
             figure="losses",
-            words="What rounding costs is the loss it adds. Smaller groups cost some bits for their scales, and save "
-            "more than that.",
+            words="What rounding costs is the loss it adds. Smaller groups take more bits for their scales, "
+            "and round less.",
             action="Choose another data type.",
             question="With how few bits does the loss stay nearly as it was?",
             answer=PageAnswer("losses", "FewestBits"),

@@ -6,7 +6,7 @@ What a lesson has come to is kept by the browser (components/inline/lesson_ring.
 releases, `tour=N`, opens the stop that it became.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -69,6 +69,15 @@ def way(lesson: Lesson, number: int, label: str, icon: str, carried: Mapping[str
     """A link to a stop."""
     file = places.place(lesson.stops[number - 1].page).file
     links.to(file, address(lesson, number, carried), label, f":material/{icon}:")
+
+
+def side_by_side(draw: Callable[[Lesson], None]) -> None:
+    """All lessons that ship, two in a row; one below another on a phone, in the same order."""
+    ships = list(LESSONS.values())
+    for start in range(0, len(ships), 2):
+        for place, lesson in zip(st.columns(2, gap="medium"), ships[start : start + 2], strict=False):
+            with place:
+                draw(lesson)
 
 
 def bring(content: str) -> bool:

@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from pages.lessons import LESSONS
 from pages.lessons.lesson import Lesson
 from pages.reference.teachers.facts import FACTS
 from pages.ui import controls, embedding, lesson_card, links, page, places
@@ -39,10 +38,7 @@ number = controls.slider(
     1,
     help="The links below ask everybody the same questions with the same numbers. Another number, other questions.",
 )
-for start, column in enumerate(st.columns(2, gap="medium")):
-    with column:
-        for one in list(LESSONS.values())[start::2]:
-            row(one, number)
+lesson_card.side_by_side(lambda one: row(one, number))
 
 loads = "; ".join(f"{count} at once {half / 1_000:.1f} s" for count, (half, _) in LOAD.items())
 memory = ", ".join(f"{size:g} GB with {what}" for what, size in MEMORY.items())

@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from pages.lessons import LESSONS
 from pages.lessons.from_file import LARGEST, read
 from pages.lessons.lesson import Lesson
 from pages.start.lessons.facts import FACTS
@@ -49,10 +48,7 @@ def from_file() -> None:
 
 page.begin(FACTS)
 known = lesson_progress.of_browser()
-for number, column in enumerate(st.columns(2, gap="medium")):
-    with column:
-        for one in list(LESSONS.values())[number::2]:
-            row(one, known.get(one.key))
+lesson_card.side_by_side(lambda one: row(one, known.get(one.key)))
 with st.expander("A lesson from a file"):
     from_file()
 page.what_to_see(
