@@ -47,6 +47,7 @@ from tfcore.views.view import View
 FOLDER = Path(__file__).resolve().parents[1] / "build" / "book"
 HERE = Path(__file__).parent
 LIMIT = 25 * 10**6  # bytes of all files
+BEFORE_QUEUES = 100  # queues of multiprocessing close at 10, and no training can be told to end after that
 ROWS = 30  # of a table; its page in the app has all
 INDEX = "index"
 DRAWER, ANSWER = "How it is computed", "Answer"
@@ -62,6 +63,7 @@ SERVER_BESIDES = "Other models and settings need the app:"  # where a text of on
 # Streamlit's own in Markdown: icons, and colours of words
 DIRECTIVE = re.compile(r":(?:material/\w+:|[a-z-]+\[((?:[^\[\]\\]|\\.|\[[^\]]*\])*)\])")
 FORMULA = re.compile(r"(?<!\\)(\$\$?)(?=\S)(.+?)(?<=[^\s\\])\1", re.DOTALL)
+LINK = re.compile(r'href="/?([\w-]*)((?:\?[^"]*)?)"')  # to a page of the app, from its root or beside the page
 CARTESIAN = "plotly-cartesian.min.js"
 SCENES = (".tf-river", ".tf-planes", ".tf-parts", ".tf-bars", ".tf-map")  # that the app sends a picture of
 STILLS = "first"  # the folder of pictures that pages begin with
@@ -106,8 +108,14 @@ def words(markdown: str) -> str:
         return f"\ue000{len(formulas) - 1}\ue001"
 
     text = FORMULA.sub(kept, DIRECTIVE.sub(lambda found: found[1] or "", markdown))
-    html = re.sub(r'href="/([\w-]*)[^"]*"', lambda found: f'href="{file_of(found[1])}"', MARKDOWN.render(text))
+    html = LINK.sub(_led, MARKDOWN.render(text))
     return re.sub(r"\ue000(\d+)\ue001", lambda found: formulas[int(found[1])], html)
+
+
+def _led(found: re.Match[str]) -> str:
+    """A link within a text of the app: a page as the book has it, or with the settings that it names in the app."""
+    key, settings = found.groups()
+    return f'href="{addresses.app()}/{key}{settings}"' if settings else f'href="{file_of(key)}"'
 
 
 def formula(latex: str, display: bool = True, tag: str = "div") -> str:
@@ -534,7 +542,7 @@ def _pages(keys: list[str]) -> Iterator[Written]:
 def begin_worker() -> None:
     """Let a process that runs pages use one core, and end the trainings that it began before it waits for them."""
     torch.set_num_threads(1)
-    Finalize(None, runs.RUNS.close, exitpriority=1)
+    Finalize(None, runs.RUNS.close, exitpriority=BEFORE_QUEUES)
 
 
 def main(keys: list[str]) -> None:

@@ -22,11 +22,13 @@ CLICKED = re.compile(r'<a [^>]*?href="([^"]*)"')
 
 def test_markdown_is_written_with_its_formulas_and_links_and_nothing_of_streamlit_or_html():
     written = book.words(
-        "**A** :red[word] :material/info: of $a_1 < *b*$, [heads](/heads?layer=2) <img onerror=x> \\$5"
+        "**A** :red[word] :material/info: of $a_1 < *b*$, [heads](/heads) [masks](masks?kind=causal) "
+        "<img onerror=x> \\$5"
     )
     assert written.startswith("<p><strong>A</strong> word")
     assert '<span class="math">a_1 &lt; *b*</span>' in written
     assert '<a href="heads.html">heads</a>' in written
+    assert '<a href="http://localhost:8501/masks?kind=causal">masks</a>' in written
     assert "&lt;img onerror=x&gt; $5" in written
     assert "material" not in written
 
