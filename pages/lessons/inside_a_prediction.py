@@ -56,8 +56,8 @@ LESSON = Lesson(
             words="Activation patching: two texts that differ in a word. An activation of the one is put into the run "
             "of the other; where that brings the other prediction, the difference was there.",
             action="Click a field, and see the prediction with that activation.",
-            question="From which layer on is the difference at the last position?",
-            answer=PageAnswer("patch", "read at the end"),
+            question="At which token does a patch restore most, before the first block and after the last?",
+            answer=PageAnswer("patch", "patched shares"),
         ),
         Stop(
             page="interventions",
@@ -67,7 +67,7 @@ LESSON = Lesson(
             "add up along a line, and leaving a token out is exact for that token.",
             action="Compare the three methods below.",
             question="Which token matters most, and do the three methods agree?",
-            answer=PageAnswer("methods", "agreement"),
+            answer=PageAnswer("methods"),
         ),
         Stop(
             page="flow",
