@@ -307,6 +307,15 @@ MODULES = {
 }
 # Module -> where its names are now -> these names. A module of the table above may be here as well.
 NAMES = {
+    "tfcore.training.recurrent.comparison": {"tfcore.training.alike": "DIGITS ComparisonEvaluation repeats_of"},
+    "tfcore.training.recurrent.networks": {"tfcore.training.alike_loop": "logits_of"},
+    "tfcore.training.recurrent.side_by_side": {
+        "tfcore.training.alike_loop": "BETAS WARMUP CLIP LOOKS cross_entropy look_at"
+    },
+    "tfcore.views.foundations.recurrence.draw": {
+        "tfcore.charts.alike": "Against AGAINST FEW course_figure place_figure column"
+    },
+    "tfcore.views.foundations.recurrence.say": {"tfcore.views.alike": "held_out_accuracy Learned learned seed_spread"},
     "tfcore.analysis.block.ablation_and_dropout": {
         "tfcore.views.block.residuals.measure.dropout": "DRAWS dropout DropoutDraws draw_dropout two_passes",
         "tfcore.views.block.residuals.say": (

@@ -196,6 +196,11 @@ REFUSED = {
         f"model_type='qwen2_vl' is not supported; of the {len(FAMILIES)} that are, the nearest by name: qwen2, ",
     ),
     "no family": ("llama", {"model_type": "mamba"}, "model_type='mamba' is not supported; of the "),
+    "a hybrid": (
+        "llama",
+        {"model_type": "qwen3_next"},
+        "model_type='qwen3_next' is not supported; what its attention puts out is multiplied with a gate; of",
+    ),
     "a list for a family": ("llama", {"model_type": ["gpt2"]}, "model_type=['gpt2'] is not supported"),
     "choices": (
         "bert",

@@ -82,7 +82,7 @@ OF_BYTES = (*DECIDED, "in 16 bits", "Memory of its weights", "from a folder", "M
 
 # With a choice that begins a training or a measurement.
 PARTLY_LIVE = (
-    *("foundations/masks/page.py", "foundations/recurrence/page.py"),
+    *("foundations/masks/page.py", "foundations/recurrence/page.py", "foundations/linear/page.py"),
     *(
         "block/normalisation/page.py",
         "inside/induction/page.py",

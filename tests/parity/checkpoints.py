@@ -32,6 +32,7 @@ FALCON = {name: SHAPE[name] for name in SHAPE if name != "intermediate_size"}
 NEO = {"vocab_size": 61, "hidden_size": 24, "num_heads": 6, "max_position_embeddings": 32, "window_size": 5}
 NEO |= {"num_layers": 4, "attention_types": [[["global", "local"], 2]]}
 THREE = GROUPED | {"num_hidden_layers": 3}
+LFM2 = THREE | {"head_dim": 4, "block_multiple_of": 8, "pad_token_id": 0}
 LLAMA3 = {
     "rope_type": "llama3",
     "rope_theta": 500.0,
@@ -137,6 +138,12 @@ DECODERS = {
     "llama, dynamic": (hf.LlamaForCausalLM, GROUPED | {"rope_parameters": DYNAMIC}),
     "llama, yarn of its own": (hf.LlamaForCausalLM, GROUPED | {"head_dim": 16, "rope_parameters": OWN_YARN}),
     "llama, no head": (hf.LlamaModel, GROUPED),
+    "lfm2": (hf.Lfm2ForCausalLM, LFM2 | {"layer_types": ["conv", "full_attention", "conv"], "norm_eps": 1e-2}),
+    "lfm2, biases, attention by number, untied": (
+        hf.Lfm2ForCausalLM,
+        LFM2 | {"full_attn_idxs": [2], "conv_bias": True, "conv_L_cache": 5, "tie_word_embeddings": False},
+    ),
+    "lfm2, no head": (hf.Lfm2Model, LFM2 | {"full_attn_idxs": [0], "block_auto_adjust_ff_dim": False}),
     "mistral, window": (hf.MistralForCausalLM, GROUPED | {"sliding_window": 5}),
     "mistral, no window": (hf.MistralForCausalLM, SHAPE | {"num_key_value_heads": 2, "sliding_window": None}),
     "qwen2": (hf.Qwen2ForCausalLM, GROUPED),

@@ -32,7 +32,7 @@ def assert_scores(output, expected, real, tolerance=TOLERANCE):
     assert alike(output.logits if has_head else output.hidden, scores(expected), real) < tolerance
 
 
-def assert_patterns(activations, name, attentions, real):
-    """The attention maps of all layers; the name has {} for the layer."""
-    for i, expected in enumerate(attentions):
+def assert_patterns(activations, name, attentions, real, layers=None):
+    """The attention maps of all layers, or of those given; the name has {} for the layer."""
+    for i, expected in zip(range(len(attentions)) if layers is None else layers, attentions, strict=True):
         assert alike(activations[name.format(i)], expected, real) < TOLERANCE, i

@@ -26,14 +26,16 @@ def captured(config):
     return ("*pattern", "*resid_pre", "*ln_final.normalized" if config.norm.final else "*resid_post")
 
 
-def assert_stack(activations, prefix, n, hidden, attentions, real):
-    """Every hidden state and attention map of one stack."""
+def assert_stack(activations, prefix, n, hidden, attentions, real, attending=None):
+    """Every hidden state and attention map of one stack; `attending` are its layers of attention, where others are of
+    another kind."""
     names, final = [f"{prefix}blocks.{i}.resid_pre" for i in range(n)], f"{prefix}ln_final.normalized"
     names.append(final if final in activations else f"{prefix}blocks.{n - 1}.resid_post")
-    assert (len(hidden), len(attentions)) == (n + 1, n)
+    attending = range(n) if attending is None else attending
+    assert (len(hidden), len(attentions)) == (n + 1, len(attending))
     for name, expected in zip(names, hidden, strict=True):
         assert alike(activations[name], expected, real) < TOLERANCE, name
-    assert_patterns(activations, prefix + "blocks.{}.attn.pattern", attentions, real)
+    assert_patterns(activations, prefix + "blocks.{}.attn.pattern", attentions, real, attending)
 
 
 @pytest.mark.parametrize("case", often_named(DECODERS, *first_of_each(DECODERS)))
@@ -50,7 +52,8 @@ def test_decoders(tmp_path, case):
         expected = theirs(tokens, attention_mask=real.long(), output_attentions=True, output_hidden_states=True, **more)
         output = ours(tokens, padding_mask=real if pad else None, capture=captured(ours.config))
         assert_scores(output, expected, real)
-        assert_stack(output.activations, "", n, expected.hidden_states, expected.attentions, real)
+        attending = ours.config.attention_layers
+        assert_stack(output.activations, "", n, expected.hidden_states, expected.attentions, real, attending)
         assert_scores(ours(tokens, padding_mask=real), expected, real)
 
 

@@ -111,13 +111,17 @@ def _of_a_pass(ours: Transformer, theirs: Any, ids: Int[Tensor, "one seq"], answ
     for prefix, theirs_prefix in parts:
         seen, hidden = output.activations, expected[f"{theirs_prefix}hidden_states"]
         maps, name = expected[f"{theirs_prefix}attentions"], prefix.rstrip(".") + " " if prefix else ""
-        n = len(maps)
+        n = len(hidden) - 1
+        attending = range(n) if both else ours.config.attention_layers
         pre = {f"{name}layer {i}": _relative(seen[f"{prefix}blocks.{i}.resid_pre"], hidden[i]) for i in range(n)}
         if scores is None and (encoder or not prefix):
             pre["the last layer"] = _relative(output.hidden, expected.last_hidden_state)
         yield _largest(f"{name}hidden states", pre)
-        patterns = (_relative(seen[f"{prefix}blocks.{i}.attn.pattern"], maps[i]) for i in range(n))
-        yield _largest(f"{name}attention maps", {f"{name}layer {i}": one for i, one in enumerate(patterns)})
+        patterns = {
+            f"{name}layer {i}": _relative(seen[f"{prefix}blocks.{i}.attn.pattern"], one)
+            for i, one in zip(attending, maps, strict=True)
+        }
+        yield _largest(f"{name}attention maps", patterns)
     if both:
         names = [f"decoder.blocks.{i}.cross_attn.pattern" for i in range(ours.config.decoder_layers)]
         pairs = zip(names, expected.cross_attentions, strict=True)

@@ -9,14 +9,15 @@ from pages.foundations.recurrence.facts import FACTS
 from pages.ui import controls, page, text
 from pages.ui.frame import panel
 from pages.ui.work import jobs, live
+from tfcore.charts.alike import Against
+from tfcore.training.alike import Comparison
 from tfcore.training.recurrent import alignment, comparison, passes, side_by_side
 from tfcore.training.recurrent.alignment import AlignmentConfig, Order
-from tfcore.training.recurrent.comparison import BEGIN, TASKS, Comparison, ComparisonConfig, TaskName
+from tfcore.training.recurrent.comparison import BEGIN, TASKS, ComparisonConfig, TaskName
 from tfcore.training.recurrent.gradients import GradientConfig
 from tfcore.training.recurrent.networks import KINDS
 from tfcore.training.recurrent.passes import PassConfig
 from tfcore.views.foundations import recurrence as views
-from tfcore.views.foundations.recurrence.draw import Against
 from tfcore.views.foundations.recurrence.say import place_kept, recall_over_seeds
 
 KEPT = "Faint: the kept training."
@@ -123,20 +124,15 @@ def training() -> None:
             if len(course.result.places) > 1:
                 p.show(views.by_place(of, so_far=looks))
 
-        if isinstance(config, str):
-            p.picture.info(config)
-        elif config is None:
-            with p.picture:
-                show(task)
-        else:
-            live.watch_training(
-                config,
-                lambda: side_by_side.compare(config),
-                lambda timed: timed.last.step,
-                {"seed_here": controls.next_seed(config.seed)},
-                (beside, p.picture),
-                lambda looks: show(config, looks),
-            )
+        live.stored_or_here(
+            config,
+            task,
+            side_by_side.compare,
+            lambda timed: timed.last.step,
+            {"seed_here": controls.next_seed(getattr(config, "seed", 0))},
+            (beside, p.picture),
+            show,
+        )
         p.what_to_see(
             "What the kept trainings show. **Copying** needs all letters at once: attention finds each where it "
             "stands, a state of fixed size has to hold them all, and the RNN stays at guessing. **One letter** is what "
@@ -266,19 +262,16 @@ def over_an_encoder() -> None:
                         "states, so there is no alignment to draw."
                     )
 
-        if run == "kept":
-            with p.picture:
-                show(order)
-        else:
-            config = AlignmentConfig(order=order, steps=steps, seed=seed)
-            live.watch_training(
-                config,
-                lambda: alignment.align(config),
-                lambda look: look.step,
-                {"aligned_seed": controls.next_seed(config.seed)},
-                (beside, p.picture),
-                lambda looks: show(config, looks),
-            )
+        config = AlignmentConfig(order=order, steps=steps, seed=seed) if run == "now" else None
+        live.stored_or_here(
+            config,
+            order,
+            alignment.align,
+            lambda look: look.step,
+            {"aligned_seed": controls.next_seed(getattr(config, "seed", 0))},
+            (beside, p.picture),
+            show,
+        )
         p.what_to_see(
             "In 2014 neural translation was an **encoder** that read a sentence into one vector and a **decoder** that "
             "wrote from it: quality fell with the length of the sentence. **Attention** was added so that the decoder "

@@ -47,6 +47,7 @@ def choose(
     default: str = DEFAULT,
     why_not: WhyNot | None = None,
     options: Mapping[str, str] | None = None,
+    hybrids: bool = False,
 ) -> str:
     """A select of the models that ship and of this visitor's own; returns a name for `cache.model`.
 
@@ -54,6 +55,7 @@ def choose(
         architectures: of the models that will do; none means all.
         why_not: of a config and a tokenizer, a sentence that says why such a model will not do on this page, or None.
             A shipped one is then not on the list; a visitor's own is, and the page says why.
+        hybrids: whether models will do of which some layers have a state or a convolution in the place of attention.
         options: name -> label of what is on the list besides this visitor's own; None means what ships and will do.
     """
     said = _wanted(key)
@@ -74,7 +76,7 @@ def choose(
     if own is None:
         offer(name)
         fragments.stop()
-    problem = _misfit(own.model.config, own.tokenizer, architectures, why_not)
+    problem = _misfit(own.model.config, own.tokenizer, architectures, why_not, hybrids)
     if problem is None:
         return name
     instead = DEFAULT if name == default else default
@@ -185,9 +187,19 @@ def _wanted(key: str) -> object:
 
 
 def _misfit(
-    config: ModelConfig, tokenizer: Any, architectures: tuple[Architecture, ...], why_not: WhyNot | None
+    config: ModelConfig,
+    tokenizer: Any,
+    architectures: tuple[Architecture, ...],
+    why_not: WhyNot | None,
+    hybrids: bool = False,
 ) -> str | None:
     """Why a model will not do on a page, or None."""
+    if config.mixer is not None and not hybrids:
+        first = next(i for i in range(config.n_layers) if config.mixer_of(i) != "attention")
+        return (
+            f"layer {first} of it has a {'short convolution' if config.mixer_of(first) == 'conv' else 'state'} in the "
+            "place of attention, and what is shown here reads the attention of every layer."
+        )
     return unfit(config, architectures) or (why_not(config, tokenizer) if why_not else None)
 
 

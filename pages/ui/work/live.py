@@ -9,7 +9,7 @@ live.watch_training(...)               # all of this for a training with a bar i
 Other work than that of JOBS, such as a run of the lab, is watched by `follow`.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -99,6 +99,33 @@ def over_stored(make: Callable[[list[Any]], View], items: list[Any], stored: Seq
     """
     now = make(items)
     return now.over(make(list(stored)), words) if stored and items[-1] is not stored[-1] else now
+
+
+def stored_or_here(
+    config: Any,
+    stored: Any,
+    train: Callable[[Any], Iterator[Any]],
+    step_of: Callable[[Any], int],
+    again: dict[str, Any],
+    places: tuple[DeltaGenerator, DeltaGenerator],
+    show: Callable[..., None],
+) -> None:
+    """A training that ships, or one made here and now: the frame of every page that trains networks alike.
+
+    Args:
+        config: of the training made here; None shows the one that ships, and a sentence says why there is none.
+        stored: what `show` draws of the one that ships.
+        train: makes it of its config.
+        step_of, again, places: see watch_training.
+        show: show(stored), or show(config, results) of a training made here.
+    """
+    if isinstance(config, str):
+        places[1].info(config)
+    elif config is None:
+        with places[1]:
+            show(stored)
+    else:
+        watch_training(config, lambda: train(config), step_of, again, places, lambda results: show(config, results))
 
 
 def follow(look: Callable[[], Seen], draw: Callable[[Seen], None], moving: bool, every: float) -> None:

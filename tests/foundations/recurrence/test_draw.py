@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from tfcore.charts import theme
+from tfcore.charts import alike, theme
+from tfcore.training.alike import Comparison, ComparisonEvaluation, Repeats
 from tfcore.training.recurrent import alignment
-from tfcore.training.recurrent.comparison import Comparison, ComparisonConfig, ComparisonEvaluation, Repeats
+from tfcore.training.recurrent.comparison import ComparisonConfig
 from tfcore.training.recurrent.gradients import Arriving
 from tfcore.training.recurrent.passes import PassConfig, Passes, TimedPass
 from tfcore.training.recurrent.real_model import RealGradient
@@ -51,7 +52,7 @@ FOUND = Comparison(ComparisonConfig(steps=20), (look(1), look(10)), (1, 2))
 
 
 def test_the_course_is_drawn_against_steps_or_seconds():
-    steps, seconds = draw.course_figure(FOUND, "steps", 300), draw.course_figure(FOUND, "seconds", 300)
+    steps, seconds = (alike.course_figure(FOUND, against, draw.STYLES, 300) for against in ("steps", "seconds"))
     for figure in (steps, seconds):
         theme.check(figure)
     assert list(steps.data[4].x) == [1, 10]
@@ -62,7 +63,7 @@ def test_the_course_is_drawn_against_steps_or_seconds():
 
 
 def test_places_have_a_curve_for_each_network():
-    figure = draw.place_figure(FOUND, None, 300)
+    figure = alike.place_figure(FOUND, None, draw.STYLES, "letter", 300)
     theme.check(figure)
     assert figure.data[0].error_y.array is None
     assert [list(trace.y) for trace in figure.data] == [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]
@@ -71,7 +72,7 @@ def test_places_have_a_curve_for_each_network():
 
 def test_bars_reach_from_the_lowest_to_the_highest_of_all_seeds():
     shown, other = FOUND.last.by_place, ((0.0, 0.2), (0.5, 0.3), (0.5, 1.0))
-    figure = draw.place_figure(FOUND, Repeats((0, 1), ((), ()), (shown, other)), 300)
+    figure = alike.place_figure(FOUND, Repeats((0, 1), ((), ()), (shown, other)), draw.STYLES, "letter", 300)
     theme.check(figure)
     ends = [(trace.y - trace.error_y.arrayminus, trace.y + trace.error_y.array) for trace in figure.data]
     assert np.allclose([low for low, _ in ends], np.minimum(shown, other))

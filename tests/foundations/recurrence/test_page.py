@@ -9,6 +9,7 @@ from tests.pages.figures import array, figures
 from tests.pages.waiting import wait_for_jobs
 from tfcore.training.recurrent import alignment, comparison, passes, side_by_side
 from tfcore.training.recurrent.passes import PassConfig, Passes
+from tfcore.views import alike
 from tfcore.views.foundations.recurrence import say
 
 opened = partial(visits.opened, "foundations/recurrence/page.py")
@@ -51,7 +52,7 @@ def test_attention_off_has_no_alignment():
 
 
 def test_findings_of_what_ships_are_on_the_page():
-    found = say.held_out_accuracy(comparison.kept_comparison("copy"))
+    found = alike.held_out_accuracy(comparison.kept_comparison("copy"))
     assert found.values["accuracy"]["transformer"] == 1
     test = opened(look="Attention over an encoder")
     assert str(say.place_kept(alignment.kept_alignment_repeats("reverse"))) in words(test)

@@ -5,10 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from tfcore.training.alike import Comparison, ComparisonEvaluation, Repeats, repeats_of
 from tfcore.training.recurrent import comparison
-from tfcore.training.recurrent.comparison import BEGIN, TASKS, Comparison, ComparisonConfig, ComparisonEvaluation
+from tfcore.training.recurrent.comparison import BEGIN, TASKS, ComparisonConfig
 from tfcore.training.recurrent.networks import KINDS
 from tfcore.training.recurrent.side_by_side import material
+from tfcore.views import alike
 from tfcore.views.foundations.recurrence import say
 
 
@@ -29,20 +31,20 @@ FOUND = Comparison(
 
 
 def test_findings_are_read_off_the_looks():
-    now = say.held_out_accuracy(FOUND)
+    now = alike.held_out_accuracy(FOUND)
     assert str(now) == (
         "Right tokens on held-out rows after 20 steps: RNN 20.0% (loss 3.1), LSTM 90.0% (loss 2.1), Transformer 100.0% "
         "(loss 0.0012)."
     )
-    when = say.learned(FOUND)
+    when = alike.learned(FOUND)
     assert when.when == (("rnn", 0, 0.0), ("lstm", 10, 2.0), ("transformer", 10, 3.0))
     assert str(when) == (
         "80% right: the LSTM after 10 steps (2.0 s), the Transformer after 10 steps (3.0 s); not within 20 steps: the "
         "RNN."
     )
-    none = say.learned(replace(FOUND, looks=FOUND.looks[:1]))
+    none = alike.learned(replace(FOUND, looks=FOUND.looks[:1]))
     assert str(none) == "None has 80% right within 1 steps."
-    assert str(say.accuracy_by_place(FOUND)) == (
+    assert str(say.accuracy_by_place(FOUND, "copy")) == (
         "Right for the first letter and for the last: RNN 10% and 20%, LSTM 30% and 40%, Transformer 50% and 100%."
     )
 
@@ -85,12 +87,12 @@ def test_repeats_begin_with_the_comparison_that_is_shown(task):
     assert kept.seeds == (0, 1, 2)
     assert kept.accuracy[0] == found.last.accuracy
     assert kept.by_place[0] == found.last.by_place
-    assert comparison.repeats_of([found]) == comparison.Repeats((0,), kept.accuracy[:1], kept.by_place[:1])
+    assert repeats_of([found]) == Repeats((0,), kept.accuracy[:1], kept.by_place[:1])
 
 
 def test_the_spread_over_seeds():
-    repeats = comparison.Repeats((0, 1, 5), ((0.1, 0.9, 1.0), (0.3, 0.9, 0.2), (0.2, 0.9, 0.6)), ())
-    found = say.seed_spread(repeats)
+    repeats = Repeats((0, 1, 5), ((0.1, 0.9, 1.0), (0.3, 0.9, 0.2), (0.2, 0.9, 0.6)), ())
+    found = alike.seed_spread(repeats, ComparisonConfig())
     assert found.values["ranges"] == {"rnn": (0.1, 0.3), "lstm": (0.9, 0.9), "transformer": (0.2, 1.0)}
     assert str(found) == (
         "Over 3 seeds of weights and batches: RNN 10% to 30%, LSTM 90%, Transformer 20% to 100% right at the end."
@@ -99,7 +101,7 @@ def test_the_spread_over_seeds():
 
 def test_recall_over_seeds_is_counted():
     places = (((0.9, 0.5), (1.0, 1.0), (0.9, 1.0)), ((0.5, 0.5), (1.0, 0.9), (0.1, 0.3)))
-    repeats = comparison.Repeats((0, 4), ((0.7, 1.0, 0.8), (0.5, 0.95, 0.2)), places)
+    repeats = Repeats((0, 4), ((0.7, 1.0, 0.8), (0.5, 0.95, 0.2)), places)
     found = say.recall_over_seeds(repeats)
     counted = [found.values[name] for name in ("seeds", "whole", "nearer", "learned", "least")]
     assert counted == [2, 1, 1, 1, 0.2]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from tfcore.training.alike_loop import logits_of
 from tfcore.training.recurrent import gradients, networks, recall
 from tfcore.training.recurrent.gradients import Arriving, GradientConfig
 from tfcore.training.recurrent.networks import KINDS, NetworkConfig
@@ -61,14 +62,14 @@ def test_the_gradient_is_the_slope_of_the_loss(kind, rows):
     model, (ids, answer) = of(kind), (rows[0][:1], rows[1][:1])
     gradient, place, small = gradients.embedding_gradients(model, ids, answer), 4, 1e-5
     direction = gradient[0, place] / gradient[0, place].norm()
-    top = gradients.output_gradient(networks.logits_of(model, ids)[:, -1].detach(), answer)
+    top = gradients.output_gradient(logits_of(model, ids)[:, -1].detach(), answer)
 
     def along(step):
         shift = torch.zeros_like(gradient)
         shift[0, place] = step * direction
         hook = model.embed.register_forward_hook(lambda *given: given[2] + shift)
         with torch.no_grad():
-            value = (networks.logits_of(model, ids)[:, -1] * top).sum()
+            value = (logits_of(model, ids)[:, -1] * top).sum()
         hook.remove()
         return float(value)
 

@@ -8,12 +8,13 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from tfcore.training.alike_loop import Trainee, cross_entropy, logits_of
 from tfcore.training.data import IGNORE
 from tfcore.training.recipes.recurrence import RecurrenceRecipe, of_recurrence
 from tfcore.training.recipes.recurrence import recurrence as make
 from tfcore.training.recurrent import side_by_side
 from tfcore.training.recurrent.comparison import TASKS, ComparisonConfig, from_json
-from tfcore.training.recurrent.networks import KINDS, NetworkConfig, logits_of, network
+from tfcore.training.recurrent.networks import KINDS, NetworkConfig, network
 
 SHORT = ComparisonConfig(task="copy", length=4, steps=4, rows=8)
 
@@ -85,11 +86,11 @@ def test_a_network_learns():
     """A few letters are copied by the Transformer after few steps."""
     config = ComparisonConfig(task="copy", length=4, steps=40, lr=1e-2)
     rows = side_by_side.material(config)
-    trainee = side_by_side.Trainee(network(NetworkConfig(vocab_size=len(rows.names)), "transformer"), config)
+    trainee = Trainee(network(NetworkConfig(vocab_size=len(rows.names)), "transformer"), config)
     for step in range(config.steps):
         trainee.step(rows.batch(step), step)
     with torch.no_grad():
-        assert float(side_by_side.cross_entropy(trainee.model.eval(), rows.held_out)) < 0.3
+        assert float(cross_entropy(trainee.model.eval(), rows.held_out)) < 0.3
     assert len(trainee.losses) == config.steps
     assert trainee.mean_loss() > 0.3
     assert not trainee.losses

@@ -22,6 +22,7 @@ from tfcore.loading.families.gpt_neox import GPT_NEOX
 from tfcore.loading.families.gpt_oss import GPT_OSS
 from tfcore.loading.families.gptj import GPTJ
 from tfcore.loading.families.granite import GRANITE, GRANITE_MOE
+from tfcore.loading.families.lfm2 import LFM2
 from tfcore.loading.families.llama import HELIUM, LLAMA, MINISTRAL, MISTRAL, QWEN2, QWEN3, SMOLLM3
 from tfcore.loading.families.mapping import Family
 from tfcore.loading.families.marian import M2M100, MARIAN
@@ -46,6 +47,7 @@ _TRUNKS: dict[str, Family] = {
     "mixtral": MIXTRAL,
     "qwen2": QWEN2,
     "qwen3": QWEN3,
+    "lfm2": LFM2,
     "qwen2_moe": QWEN2_MOE,
     "qwen3_moe": QWEN3_MOE,
     "deepseek_v2": DEEPSEEK_V2,
@@ -114,6 +116,15 @@ OF_OTHERS: dict[str, tuple[object, ...]] = {
     "norm_topk_prob": (True,),
 }
 
+# Hybrids that are not read, and what of theirs there is nothing for; the layers with a state are there (MixerConfig).
+LACKING = {
+    "mamba2": "its queries, keys, values, gates and steps are made by one matrix, which is not taken apart",
+    "qwen3_next": "what its attention puts out is multiplied with a gate",
+    "qwen3_5_text": "what its attention puts out is multiplied with a gate",
+    "falcon_h1": "its layers have attention and a state beside each other",
+    "nemotron_h": "its layers are a state, attention or a feed-forward layer alone",
+}
+
 
 def family_of(values: Mapping[str, object]) -> Family:
     """The family whose settings these are.
@@ -125,7 +136,9 @@ def family_of(values: Mapping[str, object]) -> Family:
     if not isinstance(kind, str) or kind not in FAMILIES:
         near = get_close_matches(kind, FAMILIES) if isinstance(kind, str) else []
         known = "docs/models.md has those that are"
-        if near:
+        if isinstance(kind, str) and kind in LACKING:
+            known = f"{LACKING[kind]}; of hybrids, lfm2 is read"
+        elif near:
             known = (
                 f"of the {len(FAMILIES)} that are, the nearest by name: {', '.join(near)}; docs/models.md has them all"
             )

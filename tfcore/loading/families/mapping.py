@@ -34,6 +34,7 @@ class WeightSource:
         factor: is multiplied with theirs.
         neighbours: of queries and keys, the first and second of three: RoPE turns rows 2i and 2i + 1 of each head
             together (arXiv:2104.09864, eq. 34), ours i and i + half of those it turns.
+        squeezed: theirs is of a convolution, (channel, 1, width), ours (channel, width).
         rotated_last: of latent attention: neighbours are turned together and stand last, ours first, in "each" head or
             in the one vector that has the key of "all" heads.
     """
@@ -47,6 +48,7 @@ class WeightSource:
     in_turn: bool = False
     factor: float = 1.0
     neighbours: bool = False
+    squeezed: bool = False
     rotated_last: Literal["each", "all"] | None = None
 
 
@@ -143,6 +145,7 @@ class Piece:
         neighbours: rows of a head, and how many of them RoPE turns, neighbours together; None where they are in our
             order.
         rotated_last: these are the last rows of a head.
+        squeezed: see WeightSource.
     """
 
     source: str
@@ -159,6 +162,7 @@ class Piece:
     factor: float = 1.0
     neighbours: tuple[int, int] | None = None
     rotated_last: bool = False
+    squeezed: bool = False
 
     @property
     def place(self) -> tuple[int | slice, ...]:
@@ -169,6 +173,7 @@ class Piece:
     def ours(self, tensor: Tensor) -> Tensor:
         """Their tensor as it stands in ours."""
         tensor = tensor[0] if self.as_row else tensor[self.skipped :]
+        tensor = tensor[:, 0] if self.squeezed else tensor
         if self.by_head:
             groups, n = self.by_head
             queries, keys, values = tensor.unflatten(0, (groups, n + 2, -1)).split((n, 1, 1), dim=1)
@@ -274,6 +279,7 @@ def _pieces(source: WeightSource, shape: Shape, config: ModelConfig) -> Iterator
             asked = (n + source.skipped, *inner[1:])
             turned = (*asked[:-2], asked[-1], asked[-2]) if transposed else asked
             shown = (1, *asked) if source.as_row else turned
+            shown = (asked[0], 1, *asked[1:]) if source.squeezed else shown
             groups = config.attention.kv_heads
             by_head = (groups, config.attention.n_heads // groups) if source.by_head else None
             how = transposed, source.offset, by_head, source.skipped, source.as_row, source.in_turn, source.factor
@@ -281,7 +287,17 @@ def _pieces(source: WeightSource, shape: Shape, config: ModelConfig) -> Iterator
             if turned_together and source.rotated_last == "all":
                 turned_together = n, pairs[1]
             last = source.rotated_last is not None
-            yield Piece(name, shown, start, start + n, expert, *how, neighbours=turned_together, rotated_last=last)
+            yield Piece(
+                name,
+                shown,
+                start,
+                start + n,
+                expert,
+                *how,
+                neighbours=turned_together,
+                rotated_last=last,
+                squeezed=source.squeezed,
+            )
             start += n
 
 

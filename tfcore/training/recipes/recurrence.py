@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from tfcore.measures.heads.kinds import TEXTS
+from tfcore.training.alike import repeats_of
 from tfcore.training.loop import Progress
 from tfcore.training.recipes.neurons import with_tokenizer
 from tfcore.training.recurrent import alignment
 from tfcore.training.recurrent import comparison as comparisons
 from tfcore.training.recurrent.alignment import ORDERS, AlignmentConfig, aligned
-from tfcore.training.recurrent.comparison import BEGIN, TASKS, ComparisonConfig, kept_repeats, repeats_of
+from tfcore.training.recurrent.comparison import BEGIN, TASKS, ComparisonConfig, kept_repeats
 from tfcore.training.recurrent.networks import KINDS
 from tfcore.training.recurrent.passes import PassConfig, timed
 from tfcore.training.recurrent.real_model import real_gradient

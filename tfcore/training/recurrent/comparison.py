@@ -1,23 +1,25 @@
 """Trainings of three networks on one task, side by side: what is kept of them, as values and as JSON."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
 from tfcore.checks import check_choice, check_number, check_whole
+from tfcore.training import alike
+from tfcore.training.alike import Comparison, Repeats, each, repeats_from_json
 from tfcore.training.recurrent.gradients import Arriving
+from tfcore.training.recurrent.networks import IN_SENTENCE, KINDS, NAMES, Kind
 
 TaskName = Literal["copy", "recall", "addition", "characters"]
 TASKS: tuple[TaskName, ...] = get_args(TaskName)
 MOST_TOKENS = 900_000  # of a training: about a minute for all three networks on two cores
 KEPT = Path(__file__).with_name("comparisons.json")
 REPEATED = Path(__file__).with_name("seeds.json")
-DIGITS = 4  # that count, in JSON
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +56,21 @@ class ComparisonConfig:
             )
 
     @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The three networks."""
+        return KINDS
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """Kind -> its name."""
+        return cast("Mapping[str, str]", NAMES)
+
+    @property
+    def in_sentence(self) -> Mapping[str, str]:
+        """Kind -> its name with an article."""
+        return cast("Mapping[str, str]", IN_SENTENCE)
+
+    @property
     def seq(self) -> int:
         """Tokens that a network reads."""
         return {"copy": 2 * self.length, "addition": 4}.get(self.task, self.length)
@@ -72,90 +89,15 @@ BEGIN: dict[TaskName, ComparisonConfig] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonEvaluation:
-    """The three networks after as many steps; tuples are in the order of KINDS.
-
-    Args:
-        step: optimiser steps of each.
-        seconds: that its own steps have taken until now.
-        loss: mean over the batches since the look before, nats per token that counts; at step 0 of the first batch.
-        held_out: the same of rows that are never trained on.
-        accuracy: share of right tokens in these.
-        by_place: (network, place) the same, by the distance or place that the task tells apart.
-    """
-
-    step: int
-    seconds: tuple[float, ...]
-    loss: tuple[float, ...]
-    held_out: tuple[float, ...]
-    accuracy: tuple[float, ...]
-    by_place: tuple[tuple[float, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A comparison, to its end or on its way.
-
-    Args:
-        looks: in the order of their steps.
-        places: the distances or places of `by_place`.
-        gradients: of the trained networks; none before the end.
-        machine: where it was measured.
-    """
-
-    config: ComparisonConfig
-    looks: tuple[ComparisonEvaluation, ...]
-    places: tuple[int, ...]
-    gradients: tuple[Arriving, ...] = ()
-    machine: str = ""
-
-    @property
-    def last(self) -> ComparisonEvaluation:
-        """The networks as they are now."""
-        return self.looks[-1]
-
-
-@dataclass(frozen=True, slots=True)
-class Repeats:
-    """The ends of trainings of one task that differ in their seed.
-
-    Args:
-        seeds: of weights and batches.
-        accuracy: (seed, network) share of right tokens in held-out rows.
-        by_place: (seed, network, place) the same, by the distance or place that the task tells apart.
-    """
-
-    seeds: tuple[int, ...]
-    accuracy: tuple[tuple[float, ...], ...]
-    by_place: tuple[tuple[tuple[float, ...], ...], ...]
-
-
-def repeats_of(runs: Sequence[Comparison]) -> Repeats:
-    """The last look of each, rounded as JSON keeps it."""
-    return Repeats(
-        tuple(run.config.seed for run in runs),
-        tuple(_tuples(_rounded(run.last.accuracy)) for run in runs),
-        tuple(_tuples(_rounded(run.last.by_place)) for run in runs),
-    )
-
-
 def to_json(compared: Comparison) -> dict[str, Any]:
-    """A comparison as JSON-ready values, numbers of looks to DIGITS digits that count."""
-    return {
-        "config": asdict(compared.config),
-        "machine": compared.machine,
-        "places": list(compared.places),
-        "looks": [_rounded(asdict(look)) for look in compared.looks],
-        "gradients": [_each_plain(one) for one in compared.gradients],  # in full: the product is compared with them
-    }
+    """A comparison as JSON-ready values, see `alike.to_json`; gradients in full: the product is compared with them."""
+    return {**alike.to_json(compared), "gradients": [_each_plain(one) for one in compared.gradients]}
 
 
 def from_json(kept: Mapping[str, Any]) -> Comparison:
     """Read the text that `to_json` wrote."""
-    looks = tuple(ComparisonEvaluation(**_each(look, _tuples)) for look in kept["looks"])
-    gradients = tuple(Arriving(**_each(one, np.array)) for one in kept["gradients"])
-    return Comparison(ComparisonConfig(**kept["config"]), looks, tuple(kept["places"]), gradients, kept["machine"])
+    gradients = tuple(Arriving(**each(one, np.array)) for one in kept["gradients"])
+    return replace(alike.from_json(kept, ComparisonConfig), gradients=gradients)
 
 
 @cache
@@ -167,25 +109,8 @@ def kept_comparison(task: TaskName) -> Comparison:
 @cache
 def kept_repeats(task: TaskName) -> Repeats:
     """The shipped repeats of the same training with other seeds; that of `kept_comparison` is among them."""
-    kept = json.loads(REPEATED.read_text("utf-8"))[task]
-    return Repeats(**{name: _tuples(value) for name, value in kept.items()})
+    return repeats_from_json(json.loads(REPEATED.read_text("utf-8"))[task])
 
 
 def _each_plain(one: Arriving) -> dict[str, Any]:
     return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in asdict(one).items()}
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _rounded(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [_rounded(inner) for inner in value]
-    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
-
-
-def _each(fields: Mapping[str, Any], of_list: Callable[[list[Any]], Any]) -> dict[str, Any]:
-    return {name: of_list(value) if isinstance(value, list) else value for name, value in fields.items()}
-
-
-def _tuples(value: list[Any]) -> tuple[Any, ...]:
-    return tuple(_tuples(inner) if isinstance(inner, list) else inner for inner in value)

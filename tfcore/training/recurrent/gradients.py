@@ -9,7 +9,8 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.checks import check_number, check_whole
-from tfcore.training.recurrent.networks import Kind, Network, NetworkConfig, RecurrentNetwork, logits_of, network
+from tfcore.training.alike_loop import logits_of
+from tfcore.training.recurrent.networks import Kind, Network, NetworkConfig, RecurrentNetwork, network
 from tfcore.training.recurrent.recall import SHORTEST, VOCABULARY, recall_rows
 
 ROWS = 8  # over which norms are averaged

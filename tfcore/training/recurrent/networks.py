@@ -146,9 +146,3 @@ def network(config: NetworkConfig, kind: Kind) -> Network:
         return Transformer(config.transformer, config.seed)
     width, _ = sizes(config)[kind]
     return RecurrentNetwork(kind, config.vocab_size, width, config.seed, config.gain, config.forget_bias)
-
-
-def logits_of(model: Network, ids: Int[Tensor, "batch seq"]) -> Float[Tensor, "batch seq vocab"]:
-    """Logits of the next token at every position, whatever the network."""
-    output = model(ids)
-    return output if isinstance(output, Tensor) else output.logits

@@ -11,7 +11,8 @@ import torch
 
 from tfcore.checks import check_whole
 from tfcore.measures.timing import on_cpu
-from tfcore.training.recurrent.networks import KINDS, Kind, NetworkConfig, logits_of, network
+from tfcore.training.alike_loop import logits_of
+from tfcore.training.recurrent.networks import KINDS, Kind, NetworkConfig, network
 
 LENGTHS = (16, 32, 64, 128, 256, 512, 1024, 2048)
 VOCABULARY = 28

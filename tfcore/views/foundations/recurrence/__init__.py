@@ -5,30 +5,33 @@ A view of a training takes its settings, or the name of a task whose training sh
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
+from tfcore.charts.alike import Against
 from tfcore.measures.timing import on_cpu
+from tfcore.training import alike_loop
+from tfcore.training.alike import Comparison
 from tfcore.training.recurrent import alignment as aligning
 from tfcore.training.recurrent import comparison, gradients, networks, side_by_side
 from tfcore.training.recurrent import passes as timing
 from tfcore.training.recurrent.alignment import LENGTHS, AlignmentConfig, AlignmentEvaluation, Order
-from tfcore.training.recurrent.comparison import BEGIN, Comparison, ComparisonConfig, TaskName
+from tfcore.training.recurrent.comparison import BEGIN, ComparisonConfig, TaskName
 from tfcore.training.recurrent.gradients import Arriving, GradientConfig
 from tfcore.training.recurrent.networks import KINDS, NAMES, NetworkConfig
 from tfcore.training.recurrent.passes import PassConfig, Passes
 from tfcore.training.recurrent.real_model import kept_real_gradient
+from tfcore.views.alike import course_view, places_view
 from tfcore.views.finding import state
 from tfcore.views.foundations.recurrence import say
 from tfcore.views.foundations.recurrence.draw import (
-    Against,
+    PLACES,
+    STYLES,
     alignment_figure,
-    course_figure,
     gradient_figure,
     length_figure,
     passes_figure,
-    place_figure,
 )
 from tfcore.views.kept import kept
 from tfcore.views.view import View, view
@@ -119,45 +122,27 @@ def course(
         so_far: what is known of the training, at least one look; None trains here and now.
     """
     compared = _compared(of, so_far)
-    task = compared.config.task
-    spread = (say.seed_spread(comparison.kept_repeats(task)),) if isinstance(of, str) else ()
-    accuracy = say.held_out_accuracy(compared)
-    sizes = say.equal_sizes(NetworkConfig(vocab_size=len(side_by_side.material(BEGIN[task]).names)))
-    return View(
-        key="course",
-        title="The loss",
-        result=compared,
-        chart=course_figure(compared, against, HEIGHT),
-        min_width=340,
-        findings=(accuracy, say.learned(compared), *spread),
-        described=state("course", "Held-out loss of three networks. {accuracy}", accuracy=accuracy),
-        note=f"Strong lines: held-out rows; thin: the batches. On {compared.machine}.",
-        table=lambda: _course_table(compared),
+    config = cast("ComparisonConfig", compared.config)
+    sizes = say.equal_sizes(NetworkConfig(vocab_size=len(side_by_side.material(BEGIN[config.task]).names)))
+    return course_view(
+        compared,
+        against,
+        STYLES,
+        HEIGHT,
+        comparison.kept_repeats(of) if isinstance(of, str) else None,
         formula=(
             r"\text{RNN, LSTM: } h_t = f(x_t, h_{t-1}) \qquad \text{attention: } "
             r"o_t = \sum_{s \le t} \mathrm{softmax}_s\!\Big(\frac{q_t \cdot k_s}{\sqrt{d_k}}\Big)\, v_s"
         ),
         papers=(
-            f"{sizes} All see the same batches, with AdamW, one peak learning rate, {side_by_side.WARMUP} steps of "
-            f"warm-up, then a cosine, gradients clipped to norm {side_by_side.CLIP:g}; no rate was searched for any of "
+            f"{sizes} All see the same batches, with AdamW, one peak learning rate, {alike_loop.WARMUP} steps of "
+            f"warm-up, then a cosine, gradients clipped to norm {alike_loop.CLIP:g}; no rate was searched for any of "
             "them. Seconds are those of a network's own steps. Copying as a test of memory: arXiv:1410.5401; one item "
             "over a long distance: Hochreiter and Schmidhuber, Neural Computation 9(8), 1997; sums modulo a prime: "
             "arXiv:2201.02177. The kept trainings: `python -m tfcore.training recurrence`."
         ),
         terms=("recurrent neural network", "LSTM", "held-out loss"),
-        code=(networks.RecurrentNetwork, side_by_side.compare, side_by_side.Trainee),
-    )
-
-
-def _course_table(compared: Comparison) -> pd.DataFrame:
-    """Every look, one row for each network."""
-    return pd.DataFrame(
-        [
-            (NAMES[kind], look.step, look.seconds[i], look.loss[i], look.held_out[i], look.accuracy[i])
-            for look in compared.looks
-            for i, kind in enumerate(KINDS)
-        ],
-        columns=["network", "step", "seconds", "loss", "held-out loss", "accuracy"],
+        code=(networks.RecurrentNetwork, alike_loop.train_alike, alike_loop.Trainee),
     )
 
 
@@ -165,18 +150,10 @@ def _course_table(compared: Comparison) -> pd.DataFrame:
 def by_place(of: ComparisonConfig | TaskName, *, so_far: Sequence[Comparison] | None = None) -> View:
     """The share of right tokens of each network, by the distance or the place of the answer. See course."""
     compared = _compared(of, so_far)
+    task = cast("ComparisonConfig", compared.config).task
     repeats = comparison.kept_repeats(of) if isinstance(of, str) else None
-    by_network = dict(zip(NAMES.values(), compared.last.by_place, strict=True))
-    return View(
-        key="places",
-        title="By place",
-        result=compared,
-        chart=place_figure(compared, repeats, height=280),
-        min_width=340,
-        findings=(say.accuracy_by_place(compared),),
-        note="Bars: lowest to highest of all seeds." if repeats else "",
-        table=lambda: pd.DataFrame({"place": compared.places, **by_network}),
-    )
+    finding = say.accuracy_by_place(compared, task)
+    return places_view(compared, repeats, STYLES, PLACES[task], finding, height=280)
 
 
 # ---- time of one pass ----

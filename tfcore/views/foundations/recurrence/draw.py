@@ -2,25 +2,26 @@
 
 from collections.abc import Sequence
 from string import ascii_lowercase
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.charts import kit, theme
+from tfcore.charts.alike import NetworkStyle
 from tfcore.training.recurrent.alignment import LENGTHS as TESTED_LENGTHS
 from tfcore.training.recurrent.alignment import TRAINED, AlignmentEvaluation
-from tfcore.training.recurrent.comparison import Comparison, ComparisonEvaluation, Repeats, TaskName
+from tfcore.training.recurrent.comparison import TaskName
 from tfcore.training.recurrent.gradients import Arriving
 from tfcore.training.recurrent.networks import KINDS, NAMES, Kind
 from tfcore.training.recurrent.passes import LENGTHS, Passes
 from tfcore.training.recurrent.real_model import RealGradient
 
-Against = Literal["steps", "seconds"]
-FEW = 24  # places that are all named on an axis
-COLOURS: dict[Kind, str] = {"rnn": "@cat1", "lstm": "@cat2", "transformer": "@attention"}
-SYMBOLS: dict[Kind, str] = {"rnn": "diamond", "lstm": "circle", "transformer": "square"}
-DASHES: dict[Kind, str] = {"rnn": "dash", "lstm": "dot", "transformer": "solid"}
+STYLES: dict[Kind, NetworkStyle] = {
+    "rnn": NetworkStyle("@cat1", "diamond", "dash"),
+    "lstm": NetworkStyle("@cat2", "circle", "dot"),
+    "transformer": NetworkStyle("@attention", "square", "solid"),
+}
 MARKS = 16  # at most, of a product over its curve
 SPAN = (-20, 6)  # powers of ten on the axis of gradients; what is smaller leaves the picture
 
@@ -31,7 +32,7 @@ def gradient_figure(arriving: Sequence[Arriving], real: RealGradient, height: in
     thin = {"color": "@ink", "width": 1.5}
     data = [_curve(np.arange(len(real.measured)), real.measured, real.name, thin, f"{real.name}, %{{x}}: %{{y:.2e}}")]
     for one in arriving:
-        name, colour = NAMES[one.kind], COLOURS[one.kind]
+        name, colour = NAMES[one.kind], STYLES[one.kind].colour
         distances = np.arange(len(one.measured))
         line = {"color": colour, "width": 3}
         data.append(_curve(distances, one.measured, name, line, f"{name}, %{{x}} steps back: %{{y:.2e}}"))
@@ -42,7 +43,7 @@ def gradient_figure(arriving: Sequence[Arriving], real: RealGradient, height: in
                     **_curve(distances[::every], one.product[::every], f"{name}, product of Jacobians", {}, "%{y:.2e}"),
                     "mode": "markers",
                     "marker": {
-                        "symbol": f"{SYMBOLS[one.kind]}-open",
+                        "symbol": f"{STYLES[one.kind].symbol}-open",
                         "size": 10,
                         "color": colour,
                         "line": {"width": 2, "color": colour},
@@ -69,82 +70,12 @@ def gradient_figure(arriving: Sequence[Arriving], real: RealGradient, height: in
     return theme.build(data, layout)
 
 
-AGAINST: dict[Against, str] = {"steps": "steps", "seconds": "seconds of the network's own steps"}
 PLACES: dict[TaskName, str] = {
     "copy": "letter of the copy",
     "recall": "distance of the marked letter",
     "addition": "place of the sum",
     "characters": "characters read",
 }
-
-
-def course_figure(compared: Comparison, against: Against, height: int) -> go.Figure:
-    """Held-out loss of each network, strong, and the loss of its batches, thin, against steps or seconds."""
-    data: list[dict[str, Any]] = []
-    for kind in KINDS:
-        x = [look.step for look in compared.looks] if against == "steps" else column(compared.looks, "seconds", kind)
-        unit = "%{x} steps" if against == "steps" else "%{x:.1f} s"
-        held, batch = column(compared.looks, "held_out", kind), column(compared.looks, "loss", kind)
-        strong = {"color": COLOURS[kind], "width": 3, "dash": DASHES[kind]}
-        hover = f"{NAMES[kind]}, {unit}"
-        data.append(_curve(x, held, NAMES[kind], strong, f"{hover}: held-out loss %{{y:.3f}}"))
-        thin = {"color": COLOURS[kind], "width": 1}
-        name = f"{NAMES[kind]}, batches"
-        data.append({**_curve(x, batch, name, thin, f"{hover}: loss %{{y:.3f}}"), "showlegend": False})
-    low = min(-3.0, *(float(np.log10(max(1e-6, y))) - 0.1 for trace in data for y in trace["y"]))
-    last = compared.config.steps if against == "steps" else max(compared.last.seconds)
-    layout = theme.base_layout(
-        height,
-        xaxis=kit.axis(AGAINST[against], [0, last], fixed=True),
-        yaxis=kit.axis(
-            "loss (nats per token)",
-            [low, 1.2],
-            log=True,
-            fixed=True,
-            tickvals=[0.00001, 0.0001, 0.001, 0.01, 0.1, 1, 10],
-            ticktext=["0.00001", "0.0001", "0.001", "0.01", "0.1", "1", "10"],
-        ),
-        margin={"t": 40, "l": 64},
-    )
-    return theme.build(data, layout)
-
-
-def place_figure(compared: Comparison, repeats: Repeats | None, height: int) -> go.Figure:
-    """Share of right tokens of each network, by the distance or the place; bars from the lowest to the highest share
-    of all seeds."""
-    data = [
-        {
-            **_curve(compared.places, shares, NAMES[kind], {}, f"{NAMES[kind]}, %{{x}}: %{{y:.0%}} right"),
-            **_bars(repeats, KINDS.index(kind), shares),
-            "mode": "lines+markers",
-            "line": {"color": COLOURS[kind], "width": 2, "dash": DASHES[kind]},
-            "marker": {"color": COLOURS[kind], "size": 8, "symbol": SYMBOLS[kind]},
-        }
-        for kind, shares in zip(KINDS, compared.last.by_place, strict=True)
-    ]
-    few = {"tickvals": list(compared.places)} if len(compared.places) <= FEW else {}
-    layout = theme.base_layout(
-        height,
-        xaxis={
-            "title": PLACES[compared.config.task],
-            "range": [compared.places[0] - 0.5, compared.places[-1] + 0.5],
-            "fixedrange": True,
-            **few,
-        },
-        yaxis=kit.axis("right tokens", [-0.03, 1.05], fixed=True, tickformat=".0%"),
-        margin={"t": 40},
-    )
-    return theme.build(data, layout)
-
-
-def _bars(repeats: Repeats | None, network: int, shares: Sequence[float]) -> dict[str, Any]:
-    if repeats is None:
-        return {}
-    all_seeds = np.array([run[network] for run in repeats.by_place])
-    up, down = all_seeds.max(0) - shares, shares - all_seeds.min(0)
-    colour = COLOURS[KINDS[network]]
-    bars = {"type": "data", "symmetric": False, "array": up, "arrayminus": down, "thickness": 1.2, "width": 3}
-    return {"error_y": {**bars, "color": colour}}
 
 
 def passes_figure(timed: Passes, height: int) -> go.Figure:
@@ -158,11 +89,11 @@ def passes_figure(timed: Passes, height: int) -> go.Figure:
                     [point.n for point in mine],
                     [1e3 * point.seconds for point in mine],
                     NAMES[kind],
-                    {"color": COLOURS[kind], "width": 2, "dash": DASHES[kind]},
+                    {"color": STYLES[kind].colour, "width": 2, "dash": STYLES[kind].dash},
                     f"{NAMES[kind]}, %{{x:,}} tokens: %{{y:.3g}} ms",
                 ),
                 "mode": "lines+markers",
-                "marker": {"color": COLOURS[kind], "size": 9, "symbol": SYMBOLS[kind]},
+                "marker": {"color": STYLES[kind].colour, "size": 9, "symbol": STYLES[kind].symbol},
             }
         )
     times = [time for trace in data for time in trace["y"]] or [1.0]
@@ -257,11 +188,6 @@ def alignment_figure(look: AlignmentEvaluation, height: int) -> go.Figure:
         margin={"t": 64, "b": 16},
     )
     return theme.build([cells], layout)
-
-
-def column(looks: Sequence[ComparisonEvaluation], field: str, kind: Kind) -> list[float]:
-    """One number of one network, look by look."""
-    return [getattr(look, field)[KINDS.index(kind)] for look in looks]
 
 
 def _curve(x: Any, y: Any, name: str, line: dict[str, Any], hover: str) -> dict[str, Any]:

@@ -7,15 +7,17 @@ import numpy as np
 
 from tfcore.measures.quantities import compact, power, span
 from tfcore.measures.timing import milliseconds
+from tfcore.training.alike import Comparison, Repeats
 from tfcore.training.recurrent.alignment import LENGTHS, TRAINED, AlignmentEvaluation, AlignmentRepeats, Order
-from tfcore.training.recurrent.comparison import Comparison, Repeats, TaskName
+from tfcore.training.recurrent.comparison import TaskName
 from tfcore.training.recurrent.gradients import Arriving
-from tfcore.training.recurrent.networks import IN_SENTENCE, KINDS, NAMES, Kind, NetworkConfig, sizes
+from tfcore.training.recurrent.networks import IN_SENTENCE, KINDS, Kind, NetworkConfig, sizes
 from tfcore.training.recurrent.passes import TimedPass
 from tfcore.training.recurrent.real_model import RealGradient
+from tfcore.views import alike
+from tfcore.views.alike import THRESHOLD
 from tfcore.views.finding import Finding, Statement, state
 
-THRESHOLD = 0.8  # of right tokens, to say when a task is learned
 AGREED = 1e-12  # relative; what is less is rounding, and differs from machine to machine
 FROM = 1  # steps back: the last token itself is left out of rates
 LOST = 0.2  # by how much the share must be lower after the trained length for the place to count as lost
@@ -142,73 +144,9 @@ def real_reach(real: RealGradient) -> Statement:
 # ---- trained side by side ----
 
 
-def held_out_accuracy(compared: Comparison) -> Statement:
-    """The share of right tokens on held-out rows, and the loss there in nats per token, at the last look."""
-    last = compared.last
-    each = [
-        f"{NAMES[kind]} {share:.1%} (loss {loss:.2g})"
-        for kind, share, loss in zip(KINDS, last.accuracy, last.held_out, strict=True)
-    ]
-    return state(
-        "held-out",
-        "Right tokens on held-out rows after {step:counted step}: {each}.",
-        step=last.step,
-        each=", ".join(each),
-        accuracy=dict(zip(KINDS, last.accuracy, strict=True)),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Learned(Finding):
-    """When each network first had THRESHOLD of the held-out tokens right.
-
-    Args:
-        when: (network, step, seconds of its own steps); (network, 0, 0) where it did not.
-        steps: of the comparison until now.
-    """
-
-    when: tuple[tuple[Kind, int, float], ...]
-    steps: int
-
-    @property
-    def sentence(self) -> str:
-        reached = [f"{IN_SENTENCE[kind]} after {step} steps ({s:.1f} s)" for kind, step, s in self.when if step]
-        missed = [IN_SENTENCE[kind] for kind, step, _ in self.when if not step]
-        if not reached:
-            return f"None has {THRESHOLD:.0%} right within {self.steps} steps."
-        never = f"; not within {self.steps} steps: {', '.join(missed)}" if missed else ""
-        return f"{THRESHOLD:.0%} right: {', '.join(reached)}{never}."
-
-
-def learned(compared: Comparison) -> Learned:
-    """The first look of each network at which it has THRESHOLD right."""
-    when: list[tuple[Kind, int, float]] = []
-    for i, kind in enumerate(KINDS):
-        look = next((look for look in compared.looks if look.accuracy[i] >= THRESHOLD), None)
-        when.append((kind, look.step, look.seconds[i]) if look else (kind, 0, 0.0))
-    return Learned(tuple(when), compared.last.step)
-
-
-def accuracy_by_place(compared: Comparison) -> Statement:
-    """The share of right tokens at the first and at the last place or distance, at the last look."""
-    first, last = PLACES[compared.config.task]
-    ends = [(kind, shares[0], shares[-1]) for kind, shares in zip(KINDS, compared.last.by_place, strict=True)]
-    each = ", ".join(f"{NAMES[kind]} {near:.0%} and {far:.0%}" for kind, near, far in ends)
-    return state("places", "Right {first} and {last}: {each}.", first=first, last=last, each=each, ends=ends)
-
-
-def seed_spread(repeats: Repeats) -> Statement:
-    """The lowest and the highest share of right tokens at the end of each network, over all seeds."""
-    by_network = zip(KINDS, zip(*repeats.accuracy, strict=True), strict=True)
-    ranges = {kind: (min(shares), max(shares)) for kind, shares in by_network}
-    each = ", ".join(f"{NAMES[kind]} {span(ends, '.0%')}" for kind, ends in ranges.items())
-    return state(
-        "seeds",
-        "Over {seeds} seeds of weights and batches: {each} right at the end.",
-        seeds=len(repeats.seeds),
-        each=each,
-        ranges=ranges,
-    )
+def accuracy_by_place(compared: Comparison, task: TaskName) -> Statement:
+    """See alike.accuracy_by_place."""
+    return alike.accuracy_by_place(compared, *PLACES[task])
 
 
 def recall_over_seeds(repeats: Repeats) -> Statement:

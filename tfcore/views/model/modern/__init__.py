@@ -11,6 +11,7 @@ from tfcore.measures.one_text import UsedTokens
 from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
+from tfcore.training.alike import seed_ranges
 from tfcore.views.finding import Finding
 from tfcore.views.kept import kept
 from tfcore.views.model.modern import measure, say
@@ -51,7 +52,7 @@ def switches(first: ModelConfig, size: str, step: int, seed: int, *, so_far: Seq
     """
     versions, speeds = versions_of(first), measure.timed(seed) if so_far is None else so_far
     trained = measure.trained()
-    means = {name: sum(seeds) / len(seeds) for name, seeds in trained.losses.items()} if trained else {}
+    means = {name: one.mean for name, one in seed_ranges(trained.losses).items()} if trained else {}
     by_step = {speed.step: speed for speed in speeds}
     effect = say.switch_effect(versions, step, size)
     return View(

@@ -24,6 +24,7 @@ from tfcore.measures.precision import stored_bytes
 from tfcore.model import Transformer
 from tfcore.presets import PRESETS
 from tfcore.training import ladder
+from tfcore.training.alike import seed_ranges
 from tfcore.training.modernisation import SWITCHES, first_of
 
 SPEED = {"d_model": 256, "n_layers": 4, "n_heads": 4, "vocab_size": 2048, "max_seq_len": 256}  # of the models timed
@@ -123,9 +124,9 @@ def loss_effects(losses: Mapping[str, Sequence[float]]) -> list[LossEffect]:
     Args:
         losses: switch -> held-out losses, one for each seed, in the order of SWITCHES.
     """
-    ranges = {name: max(seeds) - min(seeds) for name, seeds in losses.items()}
-    means = {name: sum(seeds) / len(seeds) for name, seeds in losses.items()}
-    return [LossEffect(b, means[b] - means[a], max(ranges[a], ranges[b])) for a, b in pairwise(losses)]
+    ranges = seed_ranges(losses)
+    pairs = [(name, ranges[before], ranges[name]) for before, name in pairwise(losses)]
+    return [LossEffect(name, b.mean - a.mean, max(a.width, b.width)) for name, a, b in pairs]
 
 
 @dataclass(frozen=True, slots=True)
