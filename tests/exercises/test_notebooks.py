@@ -68,7 +68,7 @@ def test_it_runs_in_a_kernel_with_a_solution_and_with_a_mistake(number, key):
         f"exercises.check({key})",
     ]
     book.cells += [nbformat.v4.new_code_cell(code) for code in told]
-    NotebookClient(book, timeout=300, kernel_name="python3").execute()
+    NotebookClient(book, timeout=300, startup_timeout=300, kernel_name="python3").execute()
     right, drawn, refused = (book.cells[place].outputs[-1]["data"] for place in (3, 6, -1))
     assert right["text/plain"].startswith("Right: all ")
     assert drawn[PLOTLY]["data"]
