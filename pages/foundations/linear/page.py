@@ -10,7 +10,7 @@ from pages.ui import controls, notices, page, text
 from pages.ui.frame import panel
 from pages.ui.loading import models
 from pages.ui.reading import first_tokens, say_nothing_read, text_box
-from pages.ui.work import jobs, live
+from pages.ui.work import live
 from tfcore.charts.alike import Against
 from tfcore.training.alike import Comparison
 from tfcore.training.mixing import comparison, lengths
@@ -266,15 +266,8 @@ def time() -> None:
             with p.picture:
                 show(None)
         else:
-
-            def draw(job: jobs.Job) -> None:
-                with beside:
-                    total = len(FORMS) * len(lengths.LENGTHS)
-                    live.bar(config, job, len(job.items), total, {}, work="measurement", step="point", fresh="")
-                with p.picture:
-                    show(list(job.items))
-
-            live.watch(config, draw, live.begin(config, lambda: lengths.time_lengths(config)))
+            total = len(FORMS) * len(lengths.LENGTHS)
+            live.watch_measurement(config, lambda: lengths.time_lengths(config), total, (beside, p.picture), show)
         p.what_to_see(
             "Token by token the time grows in proportion to the length, in many small steps that wait for each other: "
             "good for writing, slow for reading. As one matrix it grows faster than the length, as attention's does. "

@@ -8,7 +8,7 @@ import streamlit as st
 from pages.foundations.recurrence.facts import FACTS
 from pages.ui import controls, page, text
 from pages.ui.frame import panel
-from pages.ui.work import jobs, live
+from pages.ui.work import live
 from tfcore.charts.alike import Against
 from tfcore.training.alike import Comparison
 from tfcore.training.recurrent import alignment, comparison, passes, side_by_side
@@ -194,15 +194,13 @@ def time() -> None:
             with p.picture:
                 p.show(views.passes())
         else:
-
-            def draw(job: jobs.Job) -> None:
-                with beside:
-                    total = len(KINDS) * len(passes.LENGTHS)
-                    live.bar(config, job, len(job.items), total, {}, work="measurement", step="point", fresh="")
-                with p.picture:
-                    p.show(views.passes(config, so_far=list(job.items)))
-
-            live.watch(config, draw, live.begin(config, lambda: passes.time_passes(config)))
+            live.watch_measurement(
+                config,
+                lambda: passes.time_passes(config),
+                len(KINDS) * len(passes.LENGTHS),
+                (beside, p.picture),
+                lambda points: p.show(views.passes(config, so_far=points)),
+            )
         p.what_to_see(
             "A recurrent network cannot begin with token *t* before it is done with *t* − 1: its time grows in "
             "proportion to the length, in steps of one matrix times one vector each. A Transformer multiplies matrices "

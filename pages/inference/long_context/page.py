@@ -10,7 +10,7 @@ from pages.ui import controls, fragments, page
 from pages.ui.components.player import player
 from pages.ui.frame import Panel, panel
 from pages.ui.loading import models
-from pages.ui.work import jobs, live
+from pages.ui.work import live
 from tfcore.measures.mask_patterns import MaskConfig
 from tfcore.measures.quantities import prefixed
 from tfcore.presets import PRESETS
@@ -213,21 +213,15 @@ def timed() -> None:
             beside = st.container()
         config = TimingConfig(heads=heads, d_head=d_head, causal=causal, seed=seed)
 
-        def draw(job: jobs.Job) -> None:
-            points = list(job.items)
-            with beside:
-                total, again = 2 * len(timing.LENGTHS), {"seed": controls.next_seed(seed)}
-                live.bar(
-                    config, job, len(points), total, again, work="measurement", step="point", fresh="Measure again"
-                )
-            with p.picture:
-                first, second = st.columns(2, gap="medium")
-                with first:
-                    p.show(views.seconds(config, so_far=points))
-                with second:
-                    p.show(views.at_once(config, so_far=points))
+        def show(points: list[timing.Timed]) -> None:
+            first, second = st.columns(2, gap="medium")
+            with first:
+                p.show(views.seconds(config, so_far=points))
+            with second:
+                p.show(views.at_once(config, so_far=points))
 
-        live.watch(config, draw, live.begin(config, lambda: timing.race(config)))
+        total, again = 2 * len(timing.LENGTHS), {"seed": controls.next_seed(seed)}
+        live.watch_measurement(config, lambda: timing.race(config), total, (beside, p.picture), show, again)
         st.caption(
             f"Measured on {timing.where()}; the quickest of up to {timing.REPEATS} runs each. The link brings back the "
             "settings, the times are those of the machine. Bytes: scores and weights, or the output (computed); the "

@@ -12,7 +12,7 @@ from pages.ui.components.figure import Event
 from pages.ui.frame import panel
 from pages.ui.loading import models
 from pages.ui.reading import first_tokens, say_nothing_read, text_box
-from pages.ui.work import jobs, live
+from pages.ui.work import live
 from tfcore.measures.quantisation.formats import Format, Scheme
 from tfcore.measures.quantisation.matrices import KINDS, kinds_of
 from tfcore.measures.quantisation.rounded_activations import INPUTS
@@ -426,15 +426,14 @@ def timed() -> None:
         p.examples({"measure again": again})
         key = ("data types", seed)
 
-        def draw(job: jobs.Job) -> None:
-            points = [point for point in job.items if point is not None]
-            with beside:
-                total = DATA_TYPES * len(speed.TOKENS)
-                live.bar(key, job, len(points), total, again, work="measurement", step="point", fresh="Measure again")
-            with p.picture:
-                p.show(views.speeds(seed, so_far=points))
-
-        live.watch(key, draw, live.begin(key, lambda: speed.race(seed)))
+        live.watch_measurement(
+            key,
+            lambda: speed.race(seed),
+            DATA_TYPES * len(speed.TOKENS),
+            (beside, p.picture),
+            lambda points: p.show(views.speeds(seed, so_far=points)),
+            again,
+        )
         p.what_to_see(
             "Fewer bits are less memory at once, and faster only where the processor has instructions for them. Here "
             "integers and fp8 are brought back to float32 before each product, which with one token takes longer than "

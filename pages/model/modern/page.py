@@ -10,7 +10,7 @@ from pages.ui.components.figure import Event
 from pages.ui.components.player import player
 from pages.ui.frame import panel
 from pages.ui.loading import model_map
-from pages.ui.work import jobs, live
+from pages.ui.work import live
 from tfcore.training.modernisation import SWITCHES
 from tfcore.views.model import modern as views
 from tfcore.views.model.modern import measure, say
@@ -46,16 +46,12 @@ with panel() as p:
         place = st.container()
     key = ("modern", seed)
 
-    def draw(job: jobs.Job) -> None:
+    def show(points: list[measure.Speed]) -> None:
         """The effects as far as they are known."""
-        with place:
-            total, again = len(NAMES) * measure.ROUNDS, {"seed": controls.next_seed(seed)}
-            live.bar(key, job, len(job.items), total, again, work="measurement", step="point", fresh="Measure again")
-        with p.picture:
-            shown = views.switches(FIRST[size], SIZE_NAMES[size], step, seed, so_far=list(job.items))
-            p.show(shown, on_click=click)
+        p.show(views.switches(FIRST[size], SIZE_NAMES[size], step, seed, so_far=points), on_click=click)
 
-    live.watch(key, draw, live.begin(key, lambda: measure.race(seed)))
+    total, again = len(NAMES) * measure.ROUNDS, {"seed": controls.next_seed(seed)}
+    live.watch_measurement(key, lambda: measure.race(seed), total, (place, p.picture), show, again)
     versions, name = views.versions_of(FIRST[size]), NAMES[step]
     st.subheader(f"Switch {step}: {name}" if step else name, anchor=False)
     st.markdown(ABOUT[name])

@@ -88,6 +88,33 @@ def watch_training(
     watch(config, draw, begin(config, work, patience, stored=stored))
 
 
+def watch_measurement(
+    key: Hashable,
+    work: jobs.Work,
+    total: int,
+    places: tuple[DeltaGenerator, DeltaGenerator],
+    show: Callable[[list[Any]], object],
+    again: dict[str, Any] | None = None,
+) -> None:
+    """Begin a measurement of so many points and draw it as they come: the bar in the first of the places, its pictures
+    in the second.
+
+    Args:
+        show: draws the points there are; none at first.
+        again: controls to set for another one; None offers no other.
+    """
+    beside, picture = places
+
+    def draw(job: jobs.Job) -> None:
+        fresh = "Measure again" if again else ""
+        with beside:
+            bar(key, job, len(job.items), total, again or {}, work="measurement", step="point", fresh=fresh)
+        with picture:
+            show(list(job.items))
+
+    watch(key, draw, begin(key, work))
+
+
 def over_stored(make: Callable[[list[Any]], View], items: list[Any], stored: Sequence[Any], words: str = FAINT) -> View:
     """The picture of a training, over the faint lines of the stored one unless it is that one.
 

@@ -1,7 +1,6 @@
 """Time and memory of one layer by the length of the text: softmax attention, and a state in its three forms."""
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
@@ -14,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tfcore.checks import check_whole
-from tfcore.measures.timing import on_cpu
+from tfcore.measures.timing import on_cpu, repeated, seconds_of
 from tfcore.mixers import Rule, chunked, implied_matrix, recurrent, unit
 
 Form = Literal["attention", "matrix", "chunked", "recurrent"]
@@ -85,10 +84,7 @@ def time_lengths(config: LengthConfig) -> Iterator[TimedLengths | None]:
             apart, *(float((outputs[form] - outputs["recurrent"]).abs().max()) for form in ("matrix", "chunked"))
         )
         for form, run in runs.items():
-            seconds: list[float] = []
-            while len(seconds) < REPEATS and sum(seconds) < SPENT:
-                seconds.append(_seconds(run))
-                yield None
+            seconds = yield from repeated(partial(seconds_of, run), REPEATS, SPENT)
             points.append(TimedLength(n, form, min(seconds)))
             yield TimedLengths(config, tuple(points), apart, on_cpu())
 
@@ -113,13 +109,6 @@ def forms(config: LengthConfig, n: int) -> dict[Form, Callable[[], Float[Tensor,
 def timed(config: LengthConfig) -> TimedLengths:
     """All points of a measurement, made to its end."""
     return [so_far for so_far in time_lengths(config) if so_far is not None][-1]
-
-
-@torch.inference_mode()
-def _seconds(run: Callable[[], Tensor]) -> float:
-    began = time.perf_counter()
-    run()
-    return time.perf_counter() - began
 
 
 @cache

@@ -1,7 +1,6 @@
 """Results that the page on linear-time mixers keeps: trainings side by side, their repeats, the sizes of their states,
 and the time of one pass."""
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from tfcore.training.loop import Progress
 from tfcore.training.mixing import comparison
 from tfcore.training.mixing.comparison import TASKS, WIDTHS, MixingConfig, begun, compared, kept_repeats, widened
 from tfcore.training.mixing.lengths import LengthConfig, timed
+from tfcore.training.recipes.results import write_missing
 
 LENGTHS = LengthConfig()
 
@@ -46,7 +46,6 @@ def mixing(
     recipe: MixingRecipe = MIXING,
 ) -> dict[str, float]:
     """Make every file that `out` does not have yet, and return what `of_mixing` does."""
-    out.mkdir(parents=True, exist_ok=True)
     makers: dict[str, Callable[[MixingRecipe], dict[str, Any]]] = {
         "comparisons.json": _comparisons,
         "seeds.json": lambda own: {one.task: asdict(_repeats(one, own)) for one in own.comparisons},
@@ -57,9 +56,7 @@ def mixing(
         },
         "lengths.json": lambda own: asdict(timed(own.lengths)),
     }
-    for name, make in makers.items():
-        if not (out / name).is_file():
-            (out / name).write_text(json.dumps(make(recipe), separators=(",", ":")) + "\n", "utf-8")
+    write_missing(out, makers, recipe)
     return of_mixing()
 
 

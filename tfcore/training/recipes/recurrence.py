@@ -1,7 +1,6 @@
 """Results that the page on recurrence keeps: trainings side by side and their repeats, alignments, times of a pass, and
 the gradient in a real model."""
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from tfcore.measures.heads.kinds import TEXTS
 from tfcore.training.alike import repeats_of
 from tfcore.training.loop import Progress
 from tfcore.training.recipes.neurons import with_tokenizer
+from tfcore.training.recipes.results import write_missing
 from tfcore.training.recurrent import alignment
 from tfcore.training.recurrent import comparison as comparisons
 from tfcore.training.recurrent.alignment import ORDERS, AlignmentConfig, aligned
@@ -56,7 +56,6 @@ def recurrence(
     Raises:
         CheckpointError: the real model is not there.
     """
-    out.mkdir(parents=True, exist_ok=True)
     makers: dict[str, Callable[[RecurrenceRecipe], dict[str, Any]]] = {
         "comparisons.json": _comparisons,
         "seeds.json": _repeats,
@@ -65,9 +64,7 @@ def recurrence(
         "passes.json": lambda own: asdict(timed(own.passes)),
         "real_model.json": _real_gradient,
     }
-    for name, make in makers.items():
-        if not (out / name).is_file():
-            (out / name).write_text(json.dumps(make(recipe), separators=(",", ":")) + "\n", "utf-8")
+    write_missing(out, makers, recipe)
     return of_recurrence()
 
 

@@ -1,8 +1,7 @@
 """Seconds of one pass over a sequence: step by step in recurrent networks, all positions at once in a Transformer."""
 
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import torch
 
 from tfcore.checks import check_whole
-from tfcore.measures.timing import on_cpu
+from tfcore.measures.timing import on_cpu, repeated, seconds_of
 from tfcore.training.alike_loop import logits_of
 from tfcore.training.recurrent.networks import KINDS, Kind, NetworkConfig, network
 
@@ -75,12 +74,9 @@ def time_passes(config: PassConfig) -> Iterator[Passes | None]:
     for n in LENGTHS:
         ids = torch.randint(VOCABULARY, (1, n), generator=torch.Generator().manual_seed(config.seed))
         for kind, model in models.items():
-            run = partial(_one_pass, partial(logits_of, model, ids))
+            run = partial(seconds_of, partial(logits_of, model, ids))
             run()  # the first run allocates
-            seconds: list[float] = []
-            while len(seconds) < REPEATS and sum(seconds) < SPENT:
-                seconds.append(run())
-                yield None
+            seconds = yield from repeated(run, REPEATS, SPENT)
             points.append(TimedPass(n, kind, min(seconds)))
             yield Passes(config, tuple(points), on_cpu())
 
@@ -88,13 +84,6 @@ def time_passes(config: PassConfig) -> Iterator[Passes | None]:
 def timed(config: PassConfig) -> Passes:
     """All points of a measurement, made to its end."""
     return [so_far for so_far in time_passes(config) if so_far is not None][-1]
-
-
-def _one_pass(run: Callable[[], torch.Tensor]) -> float:
-    with torch.inference_mode():
-        began = time.perf_counter()
-        run()
-        return time.perf_counter() - began
 
 
 @cache

@@ -17,7 +17,7 @@ from tfcore.checks import check_whole
 from tfcore.device import device
 from tfcore.masks import causal as causal_mask
 from tfcore.measures.precision import stored_bytes
-from tfcore.measures.timing import on_cpu
+from tfcore.measures.timing import on_cpu, repeated
 
 try:  # torch's own record of every allocation of this thread; not a public name, so it may go
     from torch._C._profiler import _ExperimentalConfig
@@ -136,10 +136,7 @@ def _measure(
     output, measured = allocated(run, place)
     outputs.append(output)
     yield None
-    seconds: list[float] = []
-    while len(seconds) < REPEATS and sum(seconds) < SPENT:
-        seconds.append(_seconds(run, place))
-        yield None
+    seconds = yield from repeated(partial(_seconds, run, place), REPEATS, SPENT)
     gap = float((outputs[0] - outputs[1]).abs().max()) if len(outputs) == 2 else None
     yield replace(point, seconds=min(seconds), runs=len(seconds), measured=measured, difference=gap)
 

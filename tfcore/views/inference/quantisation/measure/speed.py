@@ -1,6 +1,5 @@
 """A matrix in several data types, timed on this machine: the product with one token and with many, and its bytes."""
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +9,7 @@ from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
 from tfcore.measures.quantisation.formats import SCALE_BITS, Scheme, quantise_matrix
-from tfcore.measures.timing import milliseconds
+from tfcore.measures.timing import milliseconds, repeated, seconds_of
 from tfcore.onednn import linear
 
 ROWS = 1536  # of the matrix: the width of the feed-forward layers of smollm2, larger than a cache of level 2
@@ -101,12 +100,7 @@ def race(seed: int) -> Iterator[SpeedPoint | None]:
             yield None
             exact, rounded = linear(x, weight), product(x)  # the first run is not counted
             error = float((rounded - exact).norm() / exact.norm())
-            seconds: list[float] = []
-            while len(seconds) < REPEATS and sum(seconds) < SPENT:
-                began = time.perf_counter()
-                product(x)
-                seconds.append(time.perf_counter() - began)
-                yield None
+            seconds = yield from repeated(partial(seconds_of, partial(product, x)), REPEATS, SPENT)
             yield SpeedPoint(name, tokens, min(seconds), len(seconds), stored, error)
 
 
