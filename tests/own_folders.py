@@ -170,6 +170,14 @@ FAMILIES = {
         | {"eos_token_id": 1, "forced_eos_token_id": 1, "decoder_start_token_id": 1, "pad_token_id": 2},
         lambda: byte_level("<s> $A </s>", ("<s>", "</s>")),
     ),
+    "agreement": (
+        hf.BartForSequenceClassification,
+        {"vocab_size": 330, "d_model": 24, "max_position_embeddings": 48}
+        | {f"{stack}_{name}": n for stack in ("encoder", "decoder") for name, n in STACK.items()}
+        | {"eos_token_id": 1, "decoder_start_token_id": 1, "pad_token_id": 2}
+        | {"id2label": {0: "contradiction", 1: "neutral", 2: "entailment"}},
+        lambda: byte_level("<s> $A </s>", ("<s>", "</s>")),
+    ),
     "marian": (
         hf.MarianMTModel,
         {"vocab_size": 80, "d_model": 24, "max_position_embeddings": 48, "scale_embedding": True}

@@ -241,6 +241,12 @@ class ModelConfig:
         return self.head in ("lm", "mlm")
 
     @property
+    def reads_twice(self) -> bool:
+        """Whether the decoder reads the same text as the encoder, one place further on: of an encoder-decoder that
+        tells classes apart."""
+        return self.architecture == "encoder-decoder" and self.classes is not None
+
+    @property
     def read_at(self) -> int:
         """Place at which the answer to a text is read: the last, or the first where its head says so (or reads the mean
         of all, of which each place has the same scores)."""
@@ -560,9 +566,7 @@ def _check_together(c: ModelConfig) -> None:
         )
     if (c.head == "classes") != (c.classes is not None):
         raise ValueError(f"classes goes with head='classes', which needs it, and not with {c.head!r}")
-    if c.classes is not None and c.architecture == "encoder-decoder":
-        raise ValueError("head='classes' goes with a model of one stack, not with architecture='encoder-decoder'")
-    if c.classes is not None and c.classes.place in ("first", "mean") and c.architecture == "decoder":
+    if c.classes is not None and c.classes.place in ("first", "mean") and c.architecture != "encoder":
         raise ValueError(
             f"a decoder's first tokens have not seen the others: its classes are read at 'last' or at 'each', "
             f"not {c.classes.place!r}"

@@ -114,7 +114,7 @@ class Transformer(nn.Module):
 
         Args:
             ids: token ids; the encoder's, in an encoder-decoder.
-            decoder_ids: the decoder's.
+            decoder_ids: the decoder's; None where it reads the same text (ModelConfig.reads_twice).
             padding_mask: True at real tokens of `ids`; padding is seen by no other token.
             segment_ids: which segment each token is of; None means 0.
             mask: replaces the causal (or window) mask of a model of one stack: True where a query may see a key; one
@@ -128,7 +128,9 @@ class Transformer(nn.Module):
         Raises:
             ValueError: ids outside the vocabulary, too long, or options that do not go together.
         """
-        check_inputs(self.config, ids, decoder_ids, padding_mask, segment_ids, mask, cache)
+        is_read_again = decoder_ids is None and self.config.reads_twice
+        check_inputs(self.config, ids, ids if is_read_again else decoder_ids, padding_mask, segment_ids, mask, cache)
+        decoder_ids = shifted_right(ids, self.config.start_id) if is_read_again else decoder_ids
         recorder = ActivationRecorder.of(capture, edits, self.config, cache.length if cache is not None else None)
         if decoder_ids is not None:
             x = self._both(ids, decoder_ids, padding_mask, recorder, cache)
@@ -302,6 +304,11 @@ class Transformer(nn.Module):
         else:
             logits = linear(x if config.logit_scale == 1 else x * config.logit_scale, table, self.logit_bias)
         return softcapped(logits, config.logit_softcap) if capped else logits
+
+
+def shifted_right(ids: Int[Tensor, "batch seq"], start_id: int) -> Int[Tensor, "batch seq"]:
+    """The ids one place further on, behind the one that a decoder starts with."""
+    return torch.cat((torch.full_like(ids[:, :1], start_id), ids[:, :-1]), dim=1)
 
 
 def mean_state(

@@ -538,7 +538,10 @@ class ClassesConfig:
             may be, each judged by itself (sigmoid); each is a "number" (regression); or the two of a token say whether
             an answer starts and ends there, a "span" (softmax over tokens).
         place: whose state is read: that of a text's "first" token, as in BERT; of its "last", which in a decoder alone
-            has seen all of it; "each" token's, which then has a class of its own; or the "mean" of all.
+            has seen all of it; "each" token's, which then has a class of its own; or the "mean" of all. An
+            encoder-decoder reads the text with both stacks, and it is the decoder's state (arXiv:1910.13461, section
+            3.1).
+        end_id: the id that has to be a text's last one, where the published code reads the state at that id.
         dense: the activation of the dense layer; None means that there is none.
         dense_bias: whether the dense layer has a bias.
         normed: whether LayerNorm, or what the model has in its place, follows on the dense layer.
@@ -555,6 +558,7 @@ class ClassesConfig:
     dense_bias: bool = True
     normed: bool = False
     bias: bool = True
+    end_id: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.labels, tuple) or not all(isinstance(one, str) for one in self.labels):
@@ -567,6 +571,7 @@ class ClassesConfig:
             raise ValueError(f"meaning='span' is of each token; take place='each' instead of {self.place!r}")
         check_choice(self, optional=True, dense=ClassActivation)
         check_flag(self, "dense_bias", "normed", "bias")
+        check_whole(self, optional=True, end_id=(0, 1_000_000))
         if self.normed and self.dense is None:
             raise ValueError("normed=True goes with a dense layer; name its activation, or leave it False")
 

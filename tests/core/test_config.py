@@ -13,7 +13,7 @@ from tests.valid import configs, run
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import known_names
 from tfcore.model import Transformer
-from tfcore.part_configs import ExpertsConfig, RopeScaling
+from tfcore.part_configs import ClassesConfig, ExpertsConfig, RopeScaling
 
 
 @given(configs(), st.integers(0, 2**31))
@@ -133,6 +133,11 @@ REFUSED = {
         "positions": "disentangled",
         "architecture": "encoder",
         "qk_norm": "head",
+    },
+    "a decoder's first tokens have not seen the others: its classes are read at 'last' or at 'each', not 'first'": {
+        "architecture": "encoder-decoder",
+        "head": "classes",
+        "classes": ClassesConfig(labels=("no", "yes")),
     },
     "start_id=61 must be below vocab_size=61": {"start_id": 61, "architecture": "encoder-decoder"},
     "parallel=True goes with norm_placement='pre' and one stack, not with 'post' and 'decoder'": {

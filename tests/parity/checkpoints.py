@@ -464,6 +464,9 @@ ENCODERS = {
     "distilbert": (hf.DistilBertForMaskedLM, DISTIL),
     "distilbert, untied": (hf.DistilBertForMaskedLM, DISTIL | {"tie_word_embeddings": False, "activation": "relu"}),
     "distilbert, no head": (hf.DistilBertModel, DISTIL | {"sinusoidal_pos_embds": True}),
+    "t5, encoder alone": (hf.T5EncoderModel, T5 | {"feed_forward_proj": "gated-gelu", "num_decoder_layers": 1}),
+    "mt5, encoder alone": (hf.MT5EncoderModel, T5),
+    "umt5, encoder alone": (hf.UMT5EncoderModel, T5 | {"num_layers": 3}),
 }
 BOTH = {
     "t5 1.0": (hf.T5ForConditionalGeneration, T5),

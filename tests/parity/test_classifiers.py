@@ -5,9 +5,14 @@ import json
 import pytest
 import torch
 import transformers as hf
+from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
+from tokenizers.processors import TemplateProcessing
 
 from tests.nightly import often_named
 from tests.parity.checkpoints import (
+    BART,
+    BOTH,
     DECODERS,
     DISTIL,
     ENCODERS,
@@ -20,6 +25,7 @@ from tests.parity.checkpoints import (
     PHI,
     ROBERTA,
     SHAPE,
+    T5,
     written,
 )
 from tests.parity.comparing import TOLERANCE
@@ -30,6 +36,7 @@ from tfcore.files import CheckpointError
 from tfcore.loading.against_transformers import compared
 from tfcore.measures.parameter_count import built_parameters, parameters
 
+STARTED = T5 | {"decoder_start_token_id": 0}
 THREE = {"id2label": {0: "negative", 1: "neutral", 2: "positive"}}
 CASES = {
     "bert, texts": (hf.BertForSequenceClassification, SHAPE | THREE, "first"),
@@ -106,12 +113,37 @@ CASES = {
         GROUPED | {"num_hidden_layers": 3, "pad_token_id": 0},
         "last",
     ),
+    "bart, texts": (hf.BartForSequenceClassification, BART | THREE, "last"),
+    "bart, several, unequal": (
+        hf.BartForSequenceClassification,
+        BART
+        | {"problem_type": "multi_label_classification", "encoder_layers": 1, "scale_embedding": True}
+        | {"eos_token_id": 7, "decoder_start_token_id": 5, "activation_function": "relu"},
+        "last",
+    ),
+    "mbart, texts": (hf.MBartForSequenceClassification, BART | THREE, "last"),
+    "t5, texts": (hf.T5ForSequenceClassification, STARTED | THREE | {"num_decoder_layers": 3}, "last"),
+    "t5, tokens": (hf.T5ForTokenClassification, BOTH["t5 1.1"][1] | THREE, "each"),
+    "mt5, texts": (hf.MT5ForSequenceClassification, STARTED | {"decoder_start_token_id": 3}, "last"),
+    "mt5, tokens": (hf.MT5ForTokenClassification, T5 | THREE, "each"),
+    "umt5, texts": (hf.UMT5ForSequenceClassification, STARTED | BOTH["umt5, unequal, few buckets"][1], "last"),
+    "umt5, tokens": (hf.UMT5ForTokenClassification, T5 | {"num_layers": 3}, "each"),
 }
+
+
+def tokens_of(model):
+    """A text as its head reads one: with the token at the end at which its class is read."""
+    tokens = ids(1, 13)
+    if model.config.classes.end_id is not None:
+        tokens[0, -1] = model.config.classes.end_id
+    return tokens
 
 
 @pytest.mark.parametrize(
     "case",
-    often_named(CASES, "bert, texts", "distilbert, texts", "roberta, texts", "modernbert, texts", "llama, texts"),
+    often_named(
+        CASES, "bert, texts", "roberta, texts", "modernbert, texts", "llama, texts", "bart, texts", "t5, texts"
+    ),
 )
 def test_classes_are_scored_alike(tmp_path, case):
     kind, settings, place = case
@@ -119,7 +151,7 @@ def test_classes_are_scored_alike(tmp_path, case):
     ours, _ = load(tmp_path, device="cpu")
     classes = ours.config.classes
     assert (classes.place, classes.labels) == (place, tuple(theirs.config.id2label.values()))
-    tokens = ids(1, 13)
+    tokens = tokens_of(ours)
     scores = ours(tokens).logits
     expected = theirs(tokens).logits
     found = {"first": scores[:, 0], "last": scores[:, -1], "each": scores, "mean": scores[:, 5]}[place]
@@ -142,16 +174,40 @@ SPANS = {
     "deberta": (hf.DebertaV2ForQuestionAnswering, ENCODERS["deberta"][1]),
     "first deberta": (hf.DebertaForQuestionAnswering, ENCODERS["first deberta, position to content"][1]),
     "modernbert": (hf.ModernBertForQuestionAnswering, MODERN),
+    "llama": (hf.LlamaForQuestionAnswering, GROUPED | {"tie_word_embeddings": True}),
+    "mistral": (hf.MistralForQuestionAnswering, GROUPED | {"sliding_window": 5}),
+    "ministral": (hf.MinistralForQuestionAnswering, GROUPED),
+    "mixtral": (hf.MixtralForQuestionAnswering, DECODERS["mixtral"][1]),
+    "qwen2": (hf.Qwen2ForQuestionAnswering, GROUPED),
+    "qwen2 mixture": (hf.Qwen2MoeForQuestionAnswering, DECODERS["qwen2 mixture"][1]),
+    "qwen3": (hf.Qwen3ForQuestionAnswering, GROUPED),
+    "qwen3 mixture": (hf.Qwen3MoeForQuestionAnswering, DECODERS["qwen3 mixture"][1]),
+    "smollm3": (hf.SmolLM3ForQuestionAnswering, GROUPED | {"num_hidden_layers": 3, "pad_token_id": 0}),
+    "exaone4": (hf.Exaone4ForQuestionAnswering, DECODERS["exaone4"][1]),
+    "opt": (hf.OPTForQuestionAnswering, DECODERS["opt"][1]),
+    "gpt-j": (hf.GPTJForQuestionAnswering, DECODERS["gpt-j"][1]),
+    "nemotron": (hf.NemotronForQuestionAnswering, DECODERS["nemotron"][1]),
+    "gpt2": (hf.GPT2ForQuestionAnswering, GPT2),
+    "pythia": (hf.GPTNeoXForQuestionAnswering, NEOX),
+    "gpt-neo": (hf.GPTNeoForQuestionAnswering, DECODERS["gpt-neo"][1]),
+    "bloom": (hf.BloomForQuestionAnswering, DECODERS["bloom"][1]),
+    "mpt": (hf.MptForQuestionAnswering, DECODERS["mpt"][1]),
+    "falcon": (hf.FalconForQuestionAnswering, DECODERS["falcon, grouped"][1]),
+    "bart": (hf.BartForQuestionAnswering, BART),
+    "mbart": (hf.MBartForQuestionAnswering, BART | {"scale_embedding": True}),
+    "t5": (hf.T5ForQuestionAnswering, STARTED),
+    "mt5": (hf.MT5ForQuestionAnswering, STARTED | {"num_decoder_layers": 1}),
+    "umt5": (hf.UMT5ForQuestionAnswering, STARTED),
 }
 
 
-@pytest.mark.parametrize("case", often_named(SPANS, "bert", "modernbert"))
+@pytest.mark.parametrize("case", often_named(SPANS, "bert", "llama"))
 def test_ends_of_answers_are_scored_alike(tmp_path, case):
     kind, settings = case
     theirs = written(kind, settings, tmp_path)
     ours, _ = load(tmp_path, device="cpu")
     assert (ours.config.classes.meaning, ours.config.classes.labels) == ("span", ("start", "end"))
-    tokens = ids(1, 13)
+    tokens = tokens_of(ours)
     scores, expected = ours(tokens).logits, theirs(tokens)
     assert difference(scores[..., 0], expected.start_logits) < TOLERANCE
     assert difference(scores[..., 1], expected.end_logits) < TOLERANCE
@@ -199,3 +255,19 @@ def test_a_mean_of_states_is_that_of_all_tokens_but_padding(tmp_path):
     scores = ours(tokens, padding_mask=real).logits
     assert difference(scores[:, 0], theirs(tokens, attention_mask=real.long()).logits) < TOLERANCE
     assert scores[1].unique(dim=0).shape == (1, 2)
+
+
+@pytest.mark.parametrize("behind", ["[A]", "[B]"])
+def test_a_class_is_read_at_the_token_that_ends_texts(tmp_path, behind):
+    """`transformers` looks for it: a tokenizer that puts another one behind texts would make other classes of them."""
+    written(hf.BartForSequenceClassification, BART, tmp_path)
+    tokenizer = Tokenizer(WordPiece({"[A]": 1, "[B]": 2, "?": 3}, unk_token="?"))
+    tokenizer.post_processor = TemplateProcessing(single=f"$A {behind}", special_tokens=[("[A]", 1), ("[B]", 2)])
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    if behind == "[B]":
+        assert load(tmp_path, device="cpu")[0].config.classes.end_id == 2
+        return
+    with pytest.raises(
+        CheckpointError, match=r"does not end texts with token 2 \(eos_token_id\), at which their class"
+    ):
+        load(tmp_path, device="cpu")

@@ -99,9 +99,12 @@ def _of_classes(model: Transformer, scores: Tensor) -> Tensor:
 
 def _of_a_pass(ours: Transformer, theirs: Any, ids: Int[Tensor, "one seq"], answer: Tensor) -> Iterable[Discrepancy]:
     both, encoder = ours.config.architecture == "encoder-decoder", ours.config.architecture == "encoder"
-    given = {"input_ids": ids, **({"decoder_input_ids": answer} if both else {})}
+    writes = both and not ours.config.reads_twice
+    if ours.config.classes is not None and (end := ours.config.classes.end_id) is not None:
+        ids = torch.cat((ids[:, :-1], ids.new_tensor([[end]])), dim=1)
+    given = {"input_ids": ids, **({"decoder_input_ids": answer} if writes else {})}
     expected = theirs(**given, output_attentions=True, output_hidden_states=True, return_dict=True)
-    output = ours(ids, decoder_ids=answer if both else None, capture=("*pattern", "*resid_pre"))
+    output = ours(ids, decoder_ids=answer if writes else None, capture=("*pattern", "*resid_pre"))
     scores = next((expected[name] for name in ("logits", "prediction_logits") if name in expected), None)
     if "start_logits" in expected:
         scores = torch.stack((expected.start_logits, expected.end_logits), dim=-1)

@@ -524,6 +524,11 @@ def _fitting(tokenizer: Tokenizer, config: ModelConfig, said: Path | str) -> Tok
         raise CheckpointError(
             f"{said} has {tokenizer.vocab_size} tokens, more than the vocab_size={config.vocab_size} of its config"
         )
+    end = config.classes.end_id if config.classes is not None else None
+    if end is not None and tokenizer.encode("")[-1:] != [end]:
+        raise CheckpointError(
+            f"{said} does not end texts with token {end} (eos_token_id), at which their class is read"
+        )
     return tokenizer
 
 

@@ -90,6 +90,10 @@ OF_CLASSES = (
     "head. The words along the stream are the class that the model would name if it stopped there. Click one of the "
     f"classes, and the heads are measured on it. {HEADS}"
 )
+OF_BOTH_STACKS = (
+    "Above is the text as the encoder reads it, below as the decoder does, one place further on, and cross-attention "
+    "brings from the one to the other. "
+)
 QUESTION = (
     "Switch off the head of the widest ribbon. Does the prediction change as much as the ribbon is wide?",
     "Often not. The width says how much of the state came that way, not whether later layers use it, and where a "
@@ -232,7 +236,8 @@ with panel(None) as p:
         p.show(views.beside(reading, choice, other, threshold / 100))
     measures = compare(state, explained, effects)
     # beside the river, before its numbers
-    page.what_to_see(WHAT_TO_SEE[architecture] if config.classes is None else OF_CLASSES)
+    of_classes = f"{OF_BOTH_STACKS if config.reads_twice else ''}{OF_CLASSES}"
+    page.what_to_see(WHAT_TO_SEE[architecture] if config.classes is None else of_classes)
     if explained is not None and architecture == "decoder" and config.scores_tokens:
         whole = _reading.read(model, pasted, TOKENS)
         metric.elsewhere("the flow of information", whole, explained, drawn.passage.target)

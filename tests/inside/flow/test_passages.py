@@ -6,6 +6,7 @@ import torch
 
 from tests import small
 from tfcore.inspection.capture import known_names
+from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
 from tfcore.measures.effect_metric import Quantity
 from tfcore.part_configs import ClassesConfig
@@ -37,6 +38,25 @@ def test_a_flow_ends_at_one_token():
     classes = ClassesConfig(labels=("no", "yes"), place="mean")
     with pytest.raises(ValueError, match="place='mean': the classes are read from all tokens' states together"):
         read_passage(small.model(architecture="encoder", head="classes", classes=classes), SMALL, "a b", 32)
+
+
+def test_a_text_that_both_stacks_read_is_explained_at_its_end():
+    """Its classes have the probabilities of `transformers`' scores of the whole text, and a head that is switched off
+    takes from them what a pass without it says."""
+    classes = ClassesConfig(labels=("no", "yes", "perhaps"), place="last")
+    model = small.model(architecture="encoder-decoder", head="classes", classes=classes, start_id=3)
+    passage = read_passage(model, SMALL, "a b c d", 32)
+    assert (passage.ids, passage.written) == ((0, 1, 2, 3), (3, 0, 1, 2))
+    assert passage.tokens == ("a", "b", "c", "d", START, "a", "b", "c")
+    assert (passage.target, passage.row, passage.choices) == (7, 3, ("c",))
+    assert (read_passage(model, SMALL, "a b c d", 4).ids, read_passage(model, SMALL, "", 4).ids) == ((0, 1), ())
+    ids = torch.tensor([passage.ids])
+    scores = model(ids).logits[0, -1]
+    assert torch.equal(scores, model(ids, decoder_ids=torch.tensor([passage.written])).logits[0, -1])
+    assert layer_guesses(model, passage).final == pytest.approx(scores.softmax(-1).numpy(), rel=1e-5)
+    *_, effects = measure_heads(model, passage, Quantity("prediction", 1))
+    without = model(ids, edits=[Edit.zero("decoder.blocks.1.cross_attn.z", heads=[2])]).logits[0, -1].log_softmax(-1)
+    assert effects.values[-1, 2] == pytest.approx(float(scores.log_softmax(-1)[1] - without[1]), abs=1e-5)
 
 
 def test_what_a_layer_changes_and_reads():

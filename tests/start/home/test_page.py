@@ -144,9 +144,13 @@ def test_the_prediction_after_any_token_is_explained():
     assert "Corrected from the link: token 99" in said(test, "caption")
 
 
-@pytest.mark.parametrize("family", often(["feelings", "names"], ["feelings"]))
+@pytest.mark.parametrize("family", often(["feelings", "names", "agreement"], ["feelings"]))
 def test_the_river_of_what_names_classes_ends_in_them(allowed, family):
-    labels = {"feelings": {"sad", "glad"}, "names": {"other", "name", "place"}}[family]
+    labels = {
+        "feelings": {"sad", "glad"},
+        "names": {"other", "name", "place"},
+        "agreement": {"contradiction", "neutral", "entailment"},
+    }[family]
     brought(f"./{family}")
     test = opened(model=f"./{family}", text="the dog sat")
     assert {name for name, _ in river(test)["next"]} == labels

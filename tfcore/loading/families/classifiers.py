@@ -12,7 +12,7 @@ from typing import cast
 from tfcore.config import ModelConfig
 from tfcore.loading.families.config_values import ConfigValues, Tensors, short
 from tfcore.loading.families.mapping import Family, of
-from tfcore.part_configs import MOST_CLASSES, ClassActivation, ClassesConfig, ClassMeaning, ClassPlace
+from tfcore.part_configs import MOST_CLASSES, ClassActivation, ClassesConfig, ClassMeaning, ClassPlace, WritingConfig
 
 LONGEST = 200  # characters of the name of a class
 OF_TEXTS = "ForSequenceClassification"
@@ -35,6 +35,9 @@ class ClassHeadNames:
         score, dense, norm: their names of the linear layer, and of the dense layer and the norm before it.
         activation: of the dense layer: its name, or a function of the settings.
         bias: of the linear layer, and dense_bias of the dense one: the name of a setting, or what it is in any case.
+        at_end: whether a text's last token has to be the one that ends texts, as it is what the published code looks
+            for.
+        starts_with_it: whether the decoder starts with that one, too.
     """
 
     place: ClassPlace | Callable[[ConfigValues], ClassPlace]
@@ -44,6 +47,8 @@ class ClassHeadNames:
     activation: ClassActivation | Callable[[ConfigValues], ClassActivation] | None = None
     bias: bool = True
     dense_bias: bool | str = True
+    at_end: bool = False
+    starts_with_it: bool = False
 
     def config(self, s: ConfigValues, kind: str) -> ClassesConfig:
         """The settings of the head, by those of a file; `kind` is the end of its name."""
@@ -60,6 +65,7 @@ class ClassHeadNames:
             dense_bias=s.flag(self.dense_bias) if isinstance(self.dense_bias, str) else self.dense_bias,
             normed=self.norm is not None,
             bias=self.bias,
+            end_id=s.whole("eos_token_id", low=0) if self.at_end else None,
         )
 
 
@@ -106,9 +112,10 @@ def with_classes(model_type: str, family: Family) -> Family:
         if kind is None:
             return base
         classes = heads[kind].config(s, kind)
+        start = classes.end_id if heads[kind].starts_with_it and classes.end_id is not None else base.start_id
         # the pooler of BERT is the dense layer of this head; what is done to the scores of tokens is not done to these
         plain = replace(base, pooler=False, logit_bias=None, logit_scale=1.0, logit_softcap=None)
-        return replace(plain, head="classes", classes=classes)
+        return replace(plain, head="classes", classes=classes, start_id=start, writing=WritingConfig())
 
     rows = {
         "classes.score": dict.fromkeys(head.score for head in heads.values()),
@@ -146,16 +153,12 @@ _ROBERTA = ClassHeadNames("first", "classifier.out_proj", dense="classifier.dens
 _ELECTRA = ClassHeadNames("first", "classifier.out_proj", dense="classifier.dense", activation="gelu")
 _ALBERT = ClassHeadNames("first", "classifier", dense="pooler", activation="tanh")
 _DEBERTA = ClassHeadNames("first", "classifier", dense="pooler.dense", activation=_deberta)
+_BART = ClassHeadNames(
+    "last", "classification_head.out_proj", dense="classification_head.dense", activation="tanh", at_end=True
+)
 _MODERN = ClassHeadNames(_modern_place, "classifier", "head.dense", "head.norm", _modern, dense_bias="classifier_bias")
 Heads = dict[str, ClassHeadNames]
 _TRUNKS = {
-    "llama": "Llama",
-    "mistral": "Mistral",
-    "mixtral": "Mixtral",
-    "qwen2": "Qwen2",
-    "qwen3": "Qwen3",
-    "qwen2_moe": "Qwen2Moe",
-    "qwen3_moe": "Qwen3Moe",
     "gemma": "Gemma",
     "gemma2": "Gemma2",
     "gemma3_text": "Gemma3Text",
@@ -163,25 +166,33 @@ _TRUNKS = {
     "gpt_oss": "GptOss",
     "olmo2": "Olmo2",
     "olmo3": "Olmo3",
-    "smollm3": "SmolLM3",
     "starcoder2": "Starcoder2",
     "stablelm": "StableLm",
-    "exaone4": "Exaone4",
-    "ministral": "Ministral",
-    "opt": "OPT",
     "phi": "Phi",
-    "gptj": "GPTJ",
     "olmo": "Olmo",
-    "nemotron": "Nemotron",
     "glm": "Glm",
     "glm4": "Glm4",
     "helium": "Helium",
+}
+_ANSWERING = {  # with a head for answers within a text
+    "llama": "Llama",
+    "mistral": "Mistral",
+    "mixtral": "Mixtral",
+    "qwen2": "Qwen2",
+    "qwen3": "Qwen3",
+    "qwen2_moe": "Qwen2Moe",
+    "qwen3_moe": "Qwen3Moe",
+    "smollm3": "SmolLM3",
+    "exaone4": "Exaone4",
+    "ministral": "Ministral",
+    "opt": "OPT",
+    "gptj": "GPTJ",
+    "nemotron": "Nemotron",
 }
 _OLDER = {  # whose head for each token is called otherwise
     "gpt2": "GPT2",
     "gpt_neox": "GPTNeoX",
     "gpt_neo": "GPTNeo",
-    "gpt_bigcode": "GPTBigCode",
     "bloom": "Bloom",
     "mpt": "Mpt",
     "falcon": "Falcon",
@@ -194,10 +205,14 @@ def _heads(of_texts: ClassHeadNames, of_tokens: ClassHeadNames, of_spans: ClassH
 
 
 _MODERN_EACH = replace(_MODERN, place="each")
+_MBART_ENDS = replace(_ENDS, at_end=True, starts_with_it=True)
+_T5S = {"t5": "T5", "mt5": "MT5", "umt5": "UMT5"}
 # model_type -> what the names of its classes begin with, and its heads by what these names end with
 HEADS: dict[str, tuple[str, Heads]] = {
     **{model_type: (trunk, _heads(_LAST, _SCORE_EACH)) for model_type, trunk in _TRUNKS.items()},
-    **{model_type: (trunk, _heads(_LAST, _EACH)) for model_type, trunk in _OLDER.items()},
+    **{model_type: (trunk, _heads(_LAST, _SCORE_EACH, _ENDS)) for model_type, trunk in _ANSWERING.items()},
+    **{model_type: (trunk, _heads(_LAST, _EACH, _ENDS)) for model_type, trunk in _OLDER.items()},
+    "gpt_bigcode": ("GPTBigCode", _heads(_LAST, _EACH)),
     "bert": ("Bert", _heads(_BERT, _EACH, _ENDS)),
     "distilbert": ("DistilBert", _heads(_DISTIL, _EACH, _ENDS)),
     "roberta": ("Roberta", _heads(_ROBERTA, _EACH, _ENDS)),
@@ -209,4 +224,7 @@ HEADS: dict[str, tuple[str, Heads]] = {
     "deberta": ("Deberta", _heads(_DEBERTA, _EACH, _ENDS)),
     "deberta-v2": ("DebertaV2", _heads(_DEBERTA, _EACH, _ENDS)),
     "modernbert": ("ModernBert", _heads(_MODERN, _MODERN_EACH, _MODERN_EACH)),
+    "bart": ("Bart", {OF_TEXTS: _BART, OF_SPANS: _ENDS}),
+    "mbart": ("MBart", {OF_TEXTS: replace(_BART, starts_with_it=True), OF_SPANS: _MBART_ENDS}),
+    **{model_type: (trunk, _heads(_BART, _EACH, _ENDS)) for model_type, trunk in _T5S.items()},
 }

@@ -269,9 +269,13 @@ class ConfigValues:
 
     def is_base(self) -> bool:
         """Whether the settings call the model one without a head."""
+        return self.is_named("Model") and not self.is_named("HeadModel", "MTModel")
+
+    def is_named(self, *ends: str) -> bool:
+        """Whether the name of the model's class ends with one of these."""
         names = self.get("architectures")
         name = str(names[0]) if isinstance(names, list) and names else ""
-        return name.endswith("Model") and not name.endswith(("HeadModel", "MTModel"))
+        return name.endswith(ends)
 
     def _or_default(self, name: str) -> object:
         value = self.get(name)

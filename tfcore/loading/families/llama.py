@@ -142,6 +142,7 @@ LLAMA = Family(
     },
     head="lm_head.weight",
     prefix="model.",
+    renamed={"transformer.": ""},  # the trunk below a head for answers
     ignored=r"(layers\.\d+\.self_attn\.)?rotary_emb\.inv_freq",  # follows from the settings
     defaults={
         "vocab_size": 32_000,

@@ -1,6 +1,8 @@
-"""T5, 1.0 and 1.1, mT5, and umT5, each layer of which has its own biases of relative positions."""
+"""T5, 1.0 and 1.1, mT5, and umT5, each layer of which has its own biases of relative positions; and their encoders
+alone."""
 
 from dataclasses import replace
+from typing import Any
 
 from tfcore.config import ModelConfig
 from tfcore.loading.families.config_values import ConfigValues, Tensors, known_activation
@@ -8,6 +10,7 @@ from tfcore.loading.families.mapping import Family, WeightSource, of
 from tfcore.part_configs import Activation, AttentionConfig, FeedForwardConfig, NormConfig, PositionsConfig
 
 _TABLES = ("shared", "encoder.embed_tokens", "decoder.embed_tokens")  # one table, which files call by any of them
+_ENCODERS = ("EncoderModel", "ForTokenClassification")  # what the names of classes without a decoder end with
 LONGEST = 4096  # relative positions set no limit; ours is for memory's sake
 
 
@@ -31,15 +34,11 @@ def _config(s: ConfigValues, tensors: Tensors, scaled: bool, by_layer: bool = Fa
         by_layer: whether each layer has its own biases of relative positions.
     """
     s.only("is_decoder", False)
-    head, tied = _head(s, tensors)
-    width, n_layers = s.whole("d_model"), s.whole("num_layers")
-    n_decoder = s.whole("num_decoder_layers", null=n_layers)
+    width = s.whole("d_model")
     return ModelConfig(
-        architecture="encoder-decoder",
+        **_stacks(s, tensors, width**-0.5 if scaled else 1.0),
         vocab_size=s.whole("vocab_size"),
         d_model=width,
-        n_layers=n_decoder,
-        n_encoder_layers=n_layers,
         attention=AttentionConfig(n_heads=s.whole("num_heads"), d_head=s.whole("d_kv"), scale=1.0),
         feed_forward=FeedForwardConfig(d_ff=s.whole("d_ff"), activation=_activation(s)),
         max_seq_len=max(LONGEST, s.whole("n_positions", null=LONGEST)),
@@ -50,12 +49,25 @@ def _config(s: ConfigValues, tensors: Tensors, scaled: bool, by_layer: bool = Fa
             by_layer=by_layer,
         ),
         norm=NormConfig(eps=s.number("layer_norm_epsilon")),
-        head="lm" if head else "none",
-        tie_embeddings=tied,
-        logit_scale=width**-0.5 if head and scaled else 1.0,
-        start_id=s.whole("decoder_start_token_id", null=s.whole("pad_token_id", low=0), low=0),
         init="normal",
     )
+
+
+def _stacks(s: ConfigValues, tensors: Tensors, logit_scale: float) -> dict[str, Any]:
+    """The settings of both stacks and of the head, or of the encoder where it is alone."""
+    n_layers = s.whole("num_layers")
+    if s.is_named(*_ENCODERS):
+        return {"architecture": "encoder", "n_layers": n_layers, "head": "none", "tie_embeddings": True}
+    head, tied = _head(s, tensors)
+    return {
+        "architecture": "encoder-decoder",
+        "n_layers": s.whole("num_decoder_layers", null=n_layers),
+        "n_encoder_layers": n_layers,
+        "head": "lm" if head else "none",
+        "tie_embeddings": tied,
+        "logit_scale": logit_scale if head else 1.0,
+        "start_id": s.whole("decoder_start_token_id", null=s.whole("pad_token_id", low=0), low=0),
+    }
 
 
 def _head(s: ConfigValues, tensors: Tensors) -> tuple[bool, bool]:
@@ -107,7 +119,7 @@ def _stack(ours: str, theirs: str, feed_forward: int) -> dict[str, tuple[WeightS
 _ACROSS = "decoder.block.*.layer.1.EncDecAttention."
 T5 = Family(
     title="T5",
-    architectures=("T5ForConditionalGeneration", "T5WithLMHeadModel", "T5Model"),
+    architectures=("T5ForConditionalGeneration", "T5WithLMHeadModel", "T5Model", "T5EncoderModel"),
     config=_t5,
     rows={
         "embed": sum((of(name) for name in (*_TABLES, "lm_head")), ()),
@@ -120,6 +132,7 @@ T5 = Family(
         "decoder.blocks.*.cross_attn.out": of(f"{_ACROSS}o"),
     },
     head="lm_head.weight",
+    prefix="transformer.",  # the trunk below a head for classes
     ignored=r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight",  # of no use even there
     defaults={
         "vocab_size": 32_128,
@@ -134,6 +147,7 @@ T5 = Family(
         "feed_forward_proj": "relu",
         "tie_word_embeddings": True,
         "pad_token_id": 0,
+        "eos_token_id": 1,
     },
     aliases={
         "hidden_size": "d_model",
@@ -145,7 +159,7 @@ T5 = Family(
 MT5 = replace(
     T5,
     title="mT5",
-    architectures=("MT5ForConditionalGeneration", "MT5Model"),
+    architectures=("MT5ForConditionalGeneration", "MT5Model", "MT5EncoderModel"),
     config=_mt5,
     defaults={
         **T5.defaults,
@@ -160,7 +174,7 @@ _BIAS = "layer.0.SelfAttention.relative_attention_bias"
 UMT5 = replace(
     MT5,
     title="umT5",
-    architectures=("UMT5ForConditionalGeneration", "UMT5Model"),
+    architectures=("UMT5ForConditionalGeneration", "UMT5Model", "UMT5EncoderModel"),
     config=_umt5,
     rows={
         **{row: names for row, names in MT5.rows.items() if not row.endswith("relative_bias")},

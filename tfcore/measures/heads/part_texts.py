@@ -72,10 +72,17 @@ def text_ids(
         return None
     dropped = max(0, len(ids) - most)
     ids = [*ids[: len(ids) - 1 - dropped], ids[-1]]  # the last one says that the text ends
-    translation = written(model, tokenizer, ids) if model.config.head != "none" else []
-    # The decoder reads what it has written so far, one position further on.
-    decoder_ids = [model.config.start_id, *translation[:-1]][:most]
+    # The decoder reads what it has written so far, or the same text, one position further on.
+    decoder_ids = [model.config.start_id, *_target(model, tokenizer, ids)[:-1]][:most]
     source = [*tokenizer.tokens(ids[:-1]), "<end>"] if ends_with_separator(tokenizer) else tokenizer.tokens(ids)
     target = ["<start>", *tokenizer.tokens(decoder_ids[1:])]
     queries, keys = source if part == "encoder" else target, target if part == "decoder" else source
     return TextIds(ids, decoder_ids, queries, keys, source, dropped)
+
+
+def _target(model: Transformer, tokenizer: Tokenizer, ids: list[int]) -> list[int]:
+    """The ids of what an encoder-decoder writes after it has read these; of a head that tells classes apart, which
+    reads the text twice, the same ids."""
+    if model.config.head == "none":
+        return []
+    return ids if model.config.reads_twice else written(model, tokenizer, ids)

@@ -67,7 +67,7 @@ DENSE = (
     "names",
 )
 ENCODERS = ("bert", "feelings", "answers", "roberta", "albert", "mpnet", "deberta", "modernbert")
-BOTH = ("t5", "umt5", "bart", "marian", "m2m100")
+BOTH = ("t5", "umt5", "bart", "agreement", "marian", "m2m100")
 MIXTURES = ("mixtral", "gpt-oss", "qwen3 mixture", "qwen2 mixture", "deepseek")
 NO_EXPERTS = dict.fromkeys(DENSE, "it has no experts") | dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder")
 INSTEAD = (

@@ -9,7 +9,7 @@ from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
 from tfcore.measures.masked_tokens import mask_of, with_blanks
-from tfcore.measures.one_text import last_tokens, one_text, piece_of, pieces_of, shortened
+from tfcore.measures.one_text import first_tokens, last_tokens, one_text, piece_of, pieces_of, shortened
 from tfcore.measures.translation import end_id, source_ids, written
 from tfcore.model import Output, Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer, Tokenizer
@@ -135,6 +135,8 @@ def read_passage(model: Transformer, tokenizer: Tokenizer, text: str, limit: int
     classes = model.config.classes
     if classes is not None and classes.place == "mean":
         raise ValueError("place='mean': the classes are read from all tokens' states together, and a flow ends at one")
+    if model.config.reads_twice:
+        return _twice_read_passage(model, tokenizer, text, limit)
     if classes is not None and classes.place != "each":
         read = last_tokens(model, tokenizer, text, limit)
         target = model.config.read_at % max(1, len(read.ids))
@@ -150,6 +152,15 @@ def read_passage(model: Transformer, tokenizer: Tokenizer, text: str, limit: int
         case "encoder":
             return _encoder_passage(model, tokenizer, text, limit, choice)
     return _translated_passage(model, tokenizer, text, limit, choice)
+
+
+def _twice_read_passage(model: Transformer, tokenizer: Tokenizer, text: str, limit: int) -> Passage:
+    """A text that both stacks read, and the last token of the decoder, at which its class is read."""
+    read = first_tokens(model, tokenizer, text, limit // 2)
+    again = (START, *read.tokens[:-1]) if read.ids else ()
+    before = (model.config.start_id, *read.ids[:-1]) if read.ids else ()
+    tokens = (*read.tokens, *again)
+    return Passage(tuple(read.ids), before, tokens, max(len(tokens) - 1, 0), read.total, again[-1:])
 
 
 def _encoder_passage(model: Transformer, tokenizer: Tokenizer, text: str, limit: int, choice: int | None) -> Passage:
