@@ -40,6 +40,9 @@ def draw() -> None:
     st.markdown("| claim |\n|---|\n| a sum |")
     with st.container(horizontal=True, key="in your text:container"):
         st.caption("In your text:")
+    st.sidebar.write("Beside")
+    with st.container(key="lesson_card"):
+        st.write("A stop")
     with st.columns(2)[0], st.container(height=200, key="walk-box"):
         st.write("The end")
 

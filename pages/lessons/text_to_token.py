@@ -100,7 +100,7 @@ LESSON = Lesson(
             tour=7,
             page="flow",
             view={"heads": ""},
-            target=".st-key-write-button, .tf-river svg",
+            target=".tf-river svg, .st-key-write-button",
             words="The river again: the heads that decide have the largest dots, and the words along the stream of "
             "the last token are the logit lens. A text is written by doing all this once for each token.",
             action="Press the button three times, and watch the river flow on.",

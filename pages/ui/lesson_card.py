@@ -215,7 +215,7 @@ def _reveal(at: str, key: str) -> None:
 
 def _ways(here: Place, carried: Mapping[str, str]) -> None:
     lesson, number = here
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="lesson_ways"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lesson_ways"):
         st.button("End", key=keys.own("button", "lesson_end"), type="tertiary", on_click=_end)
         if number > 1:
             with st.container(key="lesson_back", width="content"):

@@ -49,7 +49,7 @@ def test_streamlits_page_has_the_element(elements, selector):
 
 
 def test_the_styles_are_read():
-    assert len(RULES) == 27
+    assert len(RULES) == 29
     assert each("a:is(.b, .c) d") == ["a.b d", "a.c d"]
     assert each(".stApp a:not(b, c), .stApp d") == [".stApp a:not(b, c)", ".stApp d"]
 

@@ -64,6 +64,9 @@ test("what the card would cover is brought above it", () => {
   card.parentElement.className = "st-key-lesson_card"
   at(card.parentElement, 1000, 650, 372, 220)
   look()
+  assert.equal(target.scrollIntoView.mock.callCount(), 0) // it stands beside
+  at(card.parentElement, 200, 650, 372, 220)
+  look()
   assert.deepEqual(target.scrollIntoView.mock.calls[0].arguments, [{ block: "start" }])
   at(target, 50, 72, 300, 700) // no higher than under the header
   look()
@@ -106,6 +109,26 @@ test("all that a stop speaks of lies within one ring", () => {
   ring({ ...card, data: { target: ".target, .missing, .other", lesson: "first", stop: 2 } })
   const style = rings()[0].style
   assert.deepEqual([style.left, style.top, style.width, style.height], ["14px", "94px", "342px", "262px"])
+  end()
+  other.remove()
+})
+
+test("where they fit, all of them are brought into sight, from the highest on", () => {
+  const other = document.createElement("div")
+  other.className = "other"
+  document.body.append(other)
+  other.scrollIntoView = mock.fn()
+  const { target, card, end } = stop(600)
+  const bring = (/** @type {number} */ number, /** @type {number} */ first, /** @type {number} */ second) => {
+    at(target, 50, first, 300, 100)
+    at(other, 20, second, 100, 50)
+    ring({ ...card, data: { target: ".target, .other", lesson: "first", stop: number } })
+    return [target.scrollIntoView.mock.callCount(), other.scrollIntoView.mock.callCount()]
+  }
+  assert.deepEqual(bring(2, 600, 400), [0, 0])
+  assert.deepEqual(bring(3, 1300, 900), [0, 1])
+  assert.deepEqual(bring(4, 1300, 1500), [1, 1])
+  assert.deepEqual(bring(5, 1300, 100), [2, 1]) // too much at once: what is named first
   end()
   other.remove()
 })

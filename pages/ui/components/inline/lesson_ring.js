@@ -19,31 +19,50 @@ export default function (component) {
   keep(data)
   const look = () => {
     if (!place.isConnected) return void (clearInterval(place.timer), ring.remove())
-    // All that a stop speaks of lies within one ring; what it names first is brought into sight.
-    const named = /** @type {HTMLElement[]} */ (data.target.split(", ").map(one => one && document.querySelector(one)).filter(Boolean))
-    const target = named[0], box = target?.getBoundingClientRect()
-    if (!target || !box?.width) return void ring.remove()
+    // All that a stop speaks of lies within one ring, and is brought into sight; where that is too much, what it names first.
+    const every = /** @type {HTMLElement[]} */ (data.target.split(", ").map(one => one && document.querySelector(one)).filter(Boolean))
+    const named = every.filter(one => one.getBoundingClientRect().width)
+    if (!named.length || named[0] !== every[0]) return void ring.remove()
+    const all = around(named), floor = bottomFor(all)
+    const fits = all.bottom - all.top <= floor - UNDER
+    const target = fits ? named.reduce((one, other) => (top(other) < top(one) ? other : one)) : named[0]
+    const box = fits ? all : around([target])
     if (place.stop !== data.lesson + data.stop) {
       place.stop = data.lesson + data.stop
       place.until = performance.now() + SETTLES
     }
-    const card = document.querySelector(".st-key-lesson_card")?.getBoundingClientRect().top ?? innerHeight
-    const seen = box.top >= UNDER - 1 && (box.bottom < card || box.top < UNDER + 1)
+    const seen = box.top >= UNDER - 1 && (box.bottom < floor || box.top < UNDER + 1)
     if (!seen && performance.now() < (place.until ?? 0)) {
       target.style.scrollMarginTop = UNDER + "px"
-      target.scrollIntoView({ block: box.height < 0.4 * innerHeight && innerWidth > PHONE ? "center" : "start" })
+      target.scrollIntoView({ block: box.bottom - box.top < 0.4 * innerHeight && innerWidth > PHONE ? "center" : "start" })
     }
     if (!ring.isConnected) document.body.append(ring)
-    const boxes = named.map(one => one.getBoundingClientRect()).filter(one => one.width)
-    const left = Math.min(...boxes.map(one => one.left)), top = Math.min(...boxes.map(one => one.top))
-    const width = Math.max(...boxes.map(one => one.right)) - left, height = Math.max(...boxes.map(one => one.bottom)) - top
-    const now = { left: left - AROUND, top: top - AROUND, width: width + 2 * AROUND, height: height + 2 * AROUND }
+    const { left, top: above, right, bottom } = around(named)
+    const now = { left: left - AROUND, top: above - AROUND, width: right - left + 2 * AROUND, height: bottom - above + 2 * AROUND }
     for (const [side, pixels] of Object.entries(now)) ring.style.setProperty(side, pixels + "px")
   }
   if (!place.timer) for (const hand of HANDS) addEventListener(hand, () => (place.until = 0), { capture: true, passive: true })
   clearInterval(place.timer)
   place.timer = setInterval(look, OFTEN)
   look()
+}
+
+/** @param {HTMLElement} one */
+const top = one => one.getBoundingClientRect().top
+
+/** The box around all of them. @param {HTMLElement[]} named */
+function around(named) {
+  const boxes = named.map(one => one.getBoundingClientRect())
+  const least = (/** @type {"left" | "top"} */ side) => Math.min(...boxes.map(one => one[side]))
+  const most = (/** @type {"right" | "bottom"} */ side) => Math.max(...boxes.map(one => one[side]))
+  return { left: least("left"), top: least("top"), right: most("right"), bottom: most("bottom") }
+}
+
+/** Down to where this box is in sight: the card covers the rest where it stands below it, and not beside it.
+ * @param {{ left: number, right: number }} box */
+function bottomFor(box) {
+  const card = document.querySelector(".st-key-lesson_card")?.getBoundingClientRect()
+  return card && box.left < card.right && card.left < box.right ? card.top : innerHeight
 }
 
 /** @param {LessonRingData} data */
