@@ -1,4 +1,5 @@
-"""The commands of tfcore: views as files, as tables and as sentences; checkpoints described and compared; the app.
+"""The commands of tfcore: views as files, as tables and as sentences; checkpoints described and compared; exercises;
+the app.
 
 A text goes in by the standard input, a table comes out as CSV. Whatever makes no sense is refused in one sentence, with
 exit status 2.
@@ -6,7 +7,7 @@ exit status 2.
 
 import os
 import sys
-from argparse import REMAINDER, RawDescriptionHelpFormatter
+from argparse import REMAINDER, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -21,13 +22,15 @@ EXAMPLES = f"""examples:
   {PROGRAM} view heads.portrait --model smollm2 --text "The cat sat down." --layer 13 --head 8 -o head.svg
   {PROGRAM} view heads.portrait --model stories --layer 1 --head 2 --csv < story.txt > weights.csv
   {PROGRAM} info model.gguf
+  {PROGRAM} exercises attention --check mine.py:attention
 """
 REFUSED = 2  # exit status of what makes no sense
 STOPPED = 130  # of what somebody interrupts
 
 
 def main(typed: Sequence[str] | None = None) -> int:
-    """Do what a command line says; the exit status is 2 where it makes no sense, 1 where `check` finds a difference.
+    """Do what a command line says; the exit status is 2 where it makes no sense, 1 where a check finds a
+    difference.
 
     Args:
         typed: the command line; None for that of the process.
@@ -62,6 +65,8 @@ def _done(typed: Sequence[str]) -> int:
             from tfcore.commands import info
 
             _write(f"{info.described(given.model)}\n")
+        case "exercises":
+            return _exercise(given)
         case "app":
             return app_command.serve(given.port, given.host)
         case "check":
@@ -70,6 +75,23 @@ def _done(typed: Sequence[str]) -> int:
             found = compared(given.path, given.seed)
             _write("".join(f"{one}\n" for one in found))
             return 0 if all(one.is_equal for one in found) else 1
+    return 0
+
+
+def _exercise(given: Namespace) -> int:
+    """The list, what one asks, or what a function comes to: exit status 1 where it is not right."""
+    from tfcore.commands import exercises
+
+    if not given.name:
+        if given.check or given.hints or given.solution:
+            raise ValueError(f"say which exercise is meant; {PROGRAM} exercises lists them")
+        _write(f"{exercises.listed()}\n")
+    elif given.check:
+        found = exercises.checked(given.name, given.check, given.seed)
+        _write(f"{found}\n")
+        return 0 if found.passed else 1
+    else:
+        _write(f"{exercises.described(given.name, given.hints, given.solution)}\n")
     return 0
 
 
@@ -88,6 +110,14 @@ def _parser() -> Parser:
     info.add_argument(
         "model", metavar="MODEL", help="a GGUF file, a folder, a model that is here, or a name on the hub"
     )
+    exercise = commands.add_parser("exercises", help="functions to write: the list, what one asks, a check of yours")
+    exercise.add_argument("name", nargs="?", default="", metavar="NAME", help="of the function, as the list says it")
+    exercise.add_argument(
+        "--check", metavar="FILE.py:FUNCTION", default="", help="run your function on random inputs; the file is run"
+    )
+    exercise.add_argument("--seed", type=int, default=0, help="of these inputs")
+    exercise.add_argument("--hints", type=int, default=0, metavar="N", help="the first N hints as well")
+    exercise.add_argument("--solution", action="store_true", help="a right function as well")
     app = commands.add_parser("app", help="serve the app on this machine")
     app.add_argument(
         "--port", type=int, default=app_command.PORT, help="by default %(default)s; 0 for any that is free"
