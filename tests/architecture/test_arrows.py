@@ -50,6 +50,7 @@ LEVELS = [
     (
         *("tfcore.views.*.measure", "tfcore.views.*.measure.*"),
         *("tfcore.views.kept", "tfcore.views.sources", "tfcore.views.finding"),  # kept and said
+        "tfcore.views.versions",
     ),
     ("tfcore.charts.*",),
     ("tfcore.views.*",),

@@ -7,12 +7,13 @@ from peft import LoraConfig, inject_adapter_in_model
 from torch import nn
 from torch.nn.utils import parametrize
 
+import tfcore
 from tfcore.config import ModelConfig
 from tfcore.model import Transformer
 from tfcore.part_configs import AttentionConfig, FeedForwardConfig
 from tfcore.training.finetuning import choose_weights_
 from tfcore.training.finetuning_runs import FineTuneConfig
-from tfcore.training.lora import LoRALinear, add_lora_, merge_lora_
+from tfcore.training.lora import LoRALinear, add_lora_, merge_lora_, save_adapter
 from tfcore.views.training.finetuning.measure.tuning import lora_parameters, trainable
 
 CONFIG = ModelConfig(
@@ -54,6 +55,19 @@ def test_merged_weights_give_the_same_logits():
     assert set(model.state_dict()) == set(Transformer(CONFIG).state_dict())
     torch.testing.assert_close(model(ids()).logits, before, atol=1e-5, rtol=1e-5)
     assert not torch.allclose(before, Transformer(CONFIG)(ids()).logits, atol=0.1)
+
+
+def test_a_saved_adapter_is_read_beside_its_base(tmp_path):
+    model = shaken(4).eval()
+    base = Transformer(CONFIG)
+    base.load_state_dict(
+        {name.replace(".base.", "."): one for name, one in model.state_dict().items() if name[-2:] not in (".a", ".b")}
+    )
+    tfcore.save(base, tmp_path / "base")
+    save_adapter(model, tmp_path / "adapter", "org/base")
+    loaded, _ = tfcore.load(tmp_path / "adapter")
+    torch.testing.assert_close(loaded(ids()).logits, model(ids()).logits, atol=2e-2, rtol=1e-2)  # in float16
+    assert not torch.allclose(base.eval()(ids()).logits, model(ids()).logits, atol=0.1)
 
 
 def test_output_and_gradients_are_those_of_torchs_parametrization():

@@ -4,7 +4,7 @@ The model that is trained is loaded for the run alone; the one that pages share 
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -98,11 +98,14 @@ def choose_weights_(model: Transformer, config: FineTuneConfig) -> list[nn.Param
     return [weight for weight in model.parameters() if weight.requires_grad]
 
 
-def fine_tune(config: FineTuneConfig) -> Iterator[FineTuned | None]:
+def fine_tune(config: FineTuneConfig) -> Generator[FineTuned | None, None, Transformer]:
     """Train a copy of `stories` on the play.
 
     Yields:
         The run so far every few steps, None after each other step; the last has the continuation after training.
+
+    Returns:
+        The tuned model.
     """
     model, tokenizer = own_model()
     play, held_out, old = play_ids(), held_out_play(), old_stories()
@@ -126,6 +129,18 @@ def fine_tune(config: FineTuneConfig) -> Iterator[FineTuned | None]:
         losses.append(Losses(step, mean_loss(model, held_out), mean_loss(model, old)))
         after = continuation(model, tokenizer) if step == config.steps else ""
         yield FineTuned(config, tuple(losses), (before, after))
+    return model
+
+
+def tuned_model(config: FineTuneConfig) -> Transformer:
+    """The model when the run has ended; of LoRA with its updates still beside the matrices."""
+    course = fine_tune(config)
+    while True:
+        try:
+            next(course)
+        except StopIteration as ended:
+            model: Transformer = ended.value
+            return model
 
 
 def fine_tune_to_the_end(config: FineTuneConfig) -> FineTuned:

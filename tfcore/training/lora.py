@@ -6,14 +6,19 @@ B begins at zero, so the model begins as it was; A is drawn at random. The paper
 attention; we adapt every matrix of the blocks, as later practice does (arXiv:2305.14314).
 """
 
+import json
 import math
+from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from tfcore.linear import Linear, low_rank_update
+from tfcore.loading.adapters import BEFORE, LINEAR, WEIGHTS
+from tfcore.loading.hub import ADAPTER
 from tfcore.model import Transformer
 
 
@@ -75,6 +80,25 @@ def merge_lora_(model: Transformer) -> None:
         for name, layer in list(parent.named_children()):
             if isinstance(layer, LoRALinear):
                 setattr(parent, name, layer.merged())
+
+
+def save_adapter(model: Transformer, folder: Path, base: str) -> None:
+    """Write the updates of a model with LoRALinear layers as `peft` does, in float16, for `tfcore.load`.
+
+    Args:
+        base: name of the model that is changed; its folder lies beside this one.
+    """
+    layers = {name: one for name, one in model.named_modules() if isinstance(one, LoRALinear)}
+    one = next(iter(layers.values()))
+    rank = len(one.a)
+    tensors = {}
+    for name, layer in layers.items():
+        for end, value in zip(LINEAR, (layer.a, layer.b), strict=True):
+            tensors[f"{BEFORE}{name}{end}"] = value.detach().to("cpu", torch.float16).contiguous()
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file(tensors, folder / WEIGHTS)
+    said = {"peft_type": "LORA", "base_model_name_or_path": base, "r": rank, "lora_alpha": one.scale * rank}
+    (folder / ADAPTER).write_text(json.dumps(said, indent=1) + "\n", "utf-8")
 
 
 def _linear_layers(model: Transformer) -> list[tuple[nn.Module, str, nn.Linear]]:

@@ -134,8 +134,8 @@ def kept(function: Callable[..., Result], *, entries: int) -> Kept[Result]:
     results: dict[Hashable, Any] = {}
     making: dict[Hashable, threading.Lock] = {}
 
-    def is_nameless(first: Any) -> bool:
-        return in_memory(first.model if isinstance(first, Reading) else first)
+    def is_nameless(given: Any) -> bool:
+        return in_memory(given.model if isinstance(given, Reading) else given)
 
     def made(*args: Any, **values: Any) -> Any:
         result = function(*opened(args[0])[:loaded], *args[1:], **values) if loaded else function(*args, **values)
@@ -146,7 +146,7 @@ def kept(function: Callable[..., Result], *, entries: int) -> Kept[Result]:
     @wraps(function)
     def keeping(*args: Any, **values: Any) -> Any:
         key = args, tuple(sorted(values.items()))
-        if args and is_nameless(args[0]):
+        if any(map(is_nameless, args)):
             if (own := _drawn.get()) is None:
                 return made(*args, **values)
             if (result := own.get((keeping, key), _MISSING)) is _MISSING:

@@ -122,6 +122,12 @@ def name_of(source: Source) -> str:
     return source if isinstance(source, str) else "a model of your own"
 
 
+def title_of(source: Source) -> str:
+    """The same, a version of a model in words."""
+    version = _version_of(source)
+    return name_of(source) if version is None else str(version)
+
+
 def in_memory(value: Any) -> bool:
     """Whether a value is a model with its tokenizer, and no name of one."""
     from torch import nn  # here, as below
@@ -139,15 +145,28 @@ _opener: list[Callable[[str], Any]] = [lru_cache(maxsize=2)(_load)]
 
 
 def opened(source: Source) -> Any:
-    """A model and its tokenizer; nobody may change them.
+    """A model, or a version of one (tfcore.views.versions), and its tokenizer; nobody may change them.
 
     Raises:
-        ValueError: a model without a tokenizer, which reads no text.
+        ValueError: a model without a tokenizer, which reads no text; no version of a model.
     """
+    if (version := _version_of(source)) is not None:
+        from tfcore.views.versions import open_version  # here, as below
+
+        return open_version(version, _opener[-1])
     model, tokenizer = _opener[-1](source) if isinstance(source, str) else source
     if tokenizer is None:
         raise ValueError("this model came without a tokenizer, so it reads no text; save one into its folder")
     return model, tokenizer
+
+
+def _version_of(source: Source) -> Any:
+    """The version of a model that a name says, or None."""
+    if not isinstance(source, str) or "@" not in source:
+        return None
+    from tfcore.views.versions import version_of  # here, as above
+
+    return version_of(source)
 
 
 def use(opener: Callable[[str], Any]) -> None:

@@ -70,7 +70,17 @@ def test_models_of_another_build_are_refused_with_a_reason():
     assert no_matrices(config(**DEBERTA | {"relative_shared": True})) is None
     assert "matrices of their own (disentangled attention)" in no_matrices(config(**DEBERTA))
     with pytest.raises(ValueError, match="cannot be told apart"):
-        list(matrices(model(d_ff=0, tie_embeddings=False)))
+        list(matrices(model(**DEBERTA)))
+
+
+def test_attention_alone_has_four_kinds():
+    alone = model(d_ff=0, tie_embeddings=False)
+    assert kinds_of(alone.config) == ("q", "k", "v", "out")
+    assert [one.kind for one in matrices(alone)] == ["q", "k", "v", "out"] * 2
+    scheme = Scheme(format="int4", per="row")
+    copied = quantised_copy(alone, scheme)
+    assert torch.equal(matrix_of(copied, 1, "out"), rounded(matrix_of(alone, 1, "out"), scheme))
+    assert not torch.equal(matrix_of(copied, 1, "out"), matrix_of(alone, 1, "out"))
 
 
 def test_a_copy_has_every_matrix_rounded_and_shares_the_rest(grouped):

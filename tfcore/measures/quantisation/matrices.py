@@ -44,12 +44,21 @@ class Matrix:
 
 
 def kinds_of(config: ModelConfig) -> tuple[str, ...]:
-    """The kinds of matrices in each block: a feed-forward layer without a gate has two."""
+    """The kinds of matrices in each block: a feed-forward layer without a gate has two, attention alone four."""
+    if config.feed_forward.d_ff == 0:
+        return KINDS[:4]
     return tuple(kind for kind in KINDS if kind != "gate" or config.feed_forward.is_gated)
 
 
 def no_matrices(config: ModelConfig) -> str | None:
-    """Why a model's matrices cannot be shown by layer and kind, or None."""
+    """Why a model's matrices, those of feed-forward layers among them, cannot be shown by layer and kind, or None."""
+    if reason := not_told_apart(config):
+        return reason
+    return None if config.feed_forward.d_ff != 0 else "it is made of attention alone, without feed-forward layers."
+
+
+def not_told_apart(config: ModelConfig) -> str | None:
+    """Why a model's matrices cannot be told apart by layer and kind, or None."""
     if config.architecture == "encoder-decoder":
         return "it has two stacks, and one is shown."
     if config.experts is not None:
@@ -58,27 +67,25 @@ def no_matrices(config: ModelConfig) -> str | None:
         return reason
     if config.positions.kind == "disentangled" and not config.positions.shared:
         return "its relative positions have matrices of their own (disentangled attention)."
-    return None if config.feed_forward.d_ff != 0 else "it is made of attention alone, without feed-forward layers."
+    return None
 
 
 def matrices(model: Transformer) -> Iterator[Matrix]:
     """All weight matrices of the blocks, layer by layer in the order of `KINDS`.
 
     Raises:
-        ValueError: a model of another build; see `no_matrices`.
+        ValueError: a model of another build; see `not_told_apart`.
     """
-    if (why := no_matrices(model.config)) is not None:
+    if (why := not_told_apart(model.config)) is not None:
         raise ValueError(f"these matrices cannot be told apart: {why}")
     config = model.config
     d_q, d_kv = config.attention.n_heads * config.head_size, config.attention.kv_heads * config.head_size
     gates = ("gate", "up") if config.feed_forward.is_gated else ("up",)
     for layer, block in enumerate(blocks_of(model)):
-        parts = (
-            (block.attn.qkv, {"q": d_q, "k": d_kv, "v": d_kv}),
-            (block.attn.out, {"out": config.d_model}),
-            (block.mlp.up, dict.fromkeys(gates, config.ff_size)),
-            (block.mlp.down, {"down": config.d_model}),
-        )
+        parts = [(block.attn.qkv, {"q": d_q, "k": d_kv, "v": d_kv}), (block.attn.out, {"out": config.d_model})]
+        if config.feed_forward.d_ff != 0:
+            parts.append((block.mlp.up, dict.fromkeys(gates, config.ff_size)))
+            parts.append((block.mlp.down, {"down": config.d_model}))
         for linear, rows in parts:
             end = 0
             for kind, count in rows.items():
@@ -113,9 +120,9 @@ def quantised_copy(model: Transformer, scheme: Scheme) -> Transformer:
     """
     shared: dict[int, object] = {id(one): one for one in (*model.parameters(), *model.buffers())}
     quantised = copy.deepcopy(model, shared)
-    for block in blocks_of(quantised):
-        for linear in (block.attn.qkv, block.attn.out, block.mlp.up, block.mlp.down):
-            linear.weight = nn.Parameter(linear.weight.detach().clone(), requires_grad=False)
+    linears: dict[Any, None] = dict.fromkeys(one.linear for one in matrices(quantised))
+    for linear in linears:
+        linear.weight = nn.Parameter(linear.weight.detach().clone(), requires_grad=False)
     for one in matrices(quantised):
         one.linear.weight[one.start : one.end] = rounded(one.weight, scheme)
     return quantised

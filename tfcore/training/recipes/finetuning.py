@@ -1,13 +1,15 @@
-"""The kept runs of the page on fine-tuning: `stories` tuned on a play by each method."""
+"""The kept runs of the page on fine-tuning: `stories` tuned on a play by each method, and an adapter."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tfcore.training.finetuning import fine_tune_to_the_end, kept_runs, save_runs
+from tfcore.training.finetuning import MODEL, fine_tune_to_the_end, kept_runs, save_runs, tuned_model
 from tfcore.training.finetuning_runs import FineTuneConfig, FineTuned
 from tfcore.training.loop import Progress
+from tfcore.training.lora import save_adapter
 
+ADAPTER = "stories-play"  # the folder of the first run's adapter, which ships beside its base
 SEEDS = (0, 1, 2)  # of batches and of LoRA's A
 METHODS = (
     FineTuneConfig(method="lora"),
@@ -33,10 +35,13 @@ def finetuning(
     report: Callable[[Progress], None],  # noqa: ARG001 - a minute, without steps to report
     recipe: FineTuningRecipe = FINETUNING,
 ) -> dict[str, float]:
-    """Train every run, write `out`/runs.json, and return the last losses of each."""
+    """Train every run, write `out`/runs.json and the adapter of the first run, and return the last losses of each."""
     runs = [fine_tune_to_the_end(config) for config in recipe.configs]
     out.mkdir(parents=True, exist_ok=True)
     save_runs(runs, out / "runs.json")
+    first, *_ = recipe.configs
+    if first.method == "lora":
+        save_adapter(tuned_model(first), out / ADAPTER, MODEL)
     return last_losses(runs)
 
 
