@@ -134,6 +134,7 @@ def configs(draw):
             d_value=draw(st.none() | st.integers(1, 9)) if latent else None,
             softcap=draw(st.none() | st.floats(0.5, 50)),
             sinks=draw(SOMETIMES),
+            gate=not latent and positions != "disentangled" and not both and draw(SOMETIMES),
             scale=draw(st.none() | POSITIVE),
             scale_by_layer=draw(st.booleans()),
             qkv_bias=draw(st.none() | st.booleans()),

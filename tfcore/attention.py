@@ -146,6 +146,8 @@ class Attention(nn.Module):
         self.cross = cross
         self._add_projections(config)
         self.q_norm, self.k_norm = _norm_of(config, self.n_heads), _norm_of(config, self.kv_heads)
+        if config.attention.gate:
+            self.gate = Linear(config.d_model, self.n_heads * self.d_value, bias=config.has_qkv_bias)
         self.sinks = nn.Parameter(torch.zeros(self.n_heads)) if config.attention.sinks else None
         self.out = Linear(self.n_heads * self.d_value, config.d_model, bias=config.has_out_bias)
 
@@ -184,6 +186,9 @@ class Attention(nn.Module):
             z = self.step_by_step(q, k, v, context, recorder)
         else:
             z = self.fused(q, k, v, context)
+        if hasattr(self, "gate"):
+            gate = self.gate(x).sigmoid().unflatten(-1, (self.n_heads, self.d_value)).transpose(1, 2)
+            z = z * recorder("gate", gate)
         z = recorder("z", z)
         if recorder.wants("result"):
             return self._summed(recorder("result", self.results(z)))

@@ -14,7 +14,7 @@ from tfcore.feedforward import FeedForward
 from tfcore.inspection.capture import ActivationRecorder
 from tfcore.kv_cache import KVCache
 from tfcore.latent_attention import LatentAttention
-from tfcore.mixing_layers import ConvolutionMixer, StateMixer
+from tfcore.mixing_layers import AttentionBesideState, ConvolutionMixer, StateMixer
 from tfcore.norms import NoNorm, Norm
 
 Stream = Float[Tensor, "batch seq d_model"]
@@ -47,7 +47,8 @@ class Block(nn.Module):
         self.parallel, self.shared_norm = config.parallel, config.shared_norm
         self.cross = cross
         self.routed = config.is_routed(layer)
-        self.has_mlp = self.routed or config.ff_size > 0
+        self.has_mixer = config.mixer_of(layer) != "none"
+        self.has_mlp = self.routed or config.is_plain(layer)
 
         def of_stream(there: bool = True) -> Any:
             return Norm(config) if there and config.norm.placement != "after" else NoNorm()
@@ -55,9 +56,10 @@ class Block(nn.Module):
         def after() -> Norm | NoNorm:
             return Norm(config) if config.norm.of_outputs else NoNorm()
 
-        self.ln1: Norm = of_stream(config.norm.first or layer > 0)
-        self.attn: Attention = _mixer_of(config, layer)(config, layer)  # type: ignore[assignment]
-        self.ln1_post = after()
+        if self.has_mixer:
+            self.ln1: Norm = of_stream(config.norm.first or layer > 0)
+            self.attn: Attention = _mixer_of(config, layer)(config, layer)  # type: ignore[assignment]
+            self.ln1_post = after()
         if cross:
             self.ln_cross: Norm = of_stream()
             self.cross_attn = Attention(config, layer, cross=True)
@@ -107,7 +109,8 @@ class Block(nn.Module):
             h = h if self.shared_norm else self.ln2(x, recorder, "ln2")
             x = x + self.dropout(attended) + self.dropout(recorder("mlp_out", feed(h)))
             return recorder("resid_post", x)
-        x = self._add(x, attend, "ln1", "attn_out", recorder)
+        if self.has_mixer:
+            x = self._add(x, attend, "ln1", "attn_out", recorder)
         if cross_context is not None:
             x = self._add(recorder("resid_mid", x), attend_across, "ln_cross", "cross_attn_out", recorder)
         if self.has_mlp:
@@ -129,8 +132,9 @@ class Block(nn.Module):
 
 def _mixer_of(config: ModelConfig, layer: int) -> type[Attention | StateMixer | ConvolutionMixer]:
     """What mixes the tokens in a layer: attention of some kind, or what stands in its place."""
-    if (kind := config.mixer_of(layer)) != "attention":
-        return ConvolutionMixer if kind == "conv" else StateMixer
+    if config.carried_by(layer) is not None:
+        beside = AttentionBesideState if config.attends(layer) else StateMixer
+        return ConvolutionMixer if config.mixer_of(layer) == "conv" else beside
     if config.positions.kind == "disentangled":
         return DisentangledAttention
     return Attention if config.attention.kv_latent is None else LatentAttention

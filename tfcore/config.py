@@ -58,6 +58,7 @@ SHORT = {
     "attn_scale_by_layer": ("attention", "scale_by_layer"),
     "attn_softcap": ("attention", "softcap"),
     "attn_sinks": ("attention", "sinks"),
+    "attn_gate": ("attention", "gate"),
     "positions": ("positions", "kind"),
     "rope_base": ("positions", "base"),
     "sines_first": ("positions", "halves"),
@@ -267,7 +268,12 @@ class ModelConfig:
 
     def is_routed(self, layer: int) -> bool:
         """Whether a layer has experts in place of one feed-forward layer."""
-        return self.experts is not None and not self.layer(layer).dense
+        own = self.layer(layer)
+        return self.experts is not None and not own.dense and not own.alone
+
+    def is_plain(self, layer: int) -> bool:
+        """Whether a layer has one feed-forward layer."""
+        return self.ff_size > 0 and not self.layer(layer).alone and not self.is_routed(layer)
 
     @property
     def routed_layers(self) -> tuple[int, ...]:
@@ -277,6 +283,15 @@ class ModelConfig:
     def mixer_of(self, layer: int) -> Mixer:
         """What mixes the tokens in a layer."""
         return self.layer(layer).mixer
+
+    def attends(self, layer: int) -> bool:
+        """Whether a layer has attention, alone or beside a state."""
+        return self.mixer_of(layer) in ("attention", "attention+ssm")
+
+    def carried_by(self, layer: int) -> Mixer | None:
+        """What a layer carries from token to token besides keys and values, as the kind of mixer; None for nothing."""
+        kind = self.mixer_of(layer)
+        return {"attention": None, "none": None, "attention+ssm": "ssm"}.get(kind, kind)
 
     @property
     def mixer_sizes(self) -> tuple[int, int]:
@@ -289,7 +304,7 @@ class ModelConfig:
     @property
     def attention_layers(self) -> tuple[int, ...]:
         """The layers that have attention."""
-        return tuple(i for i in range(self.n_layers) if self.mixer_of(i) == "attention")
+        return tuple(i for i in range(self.n_layers) if self.attends(i))
 
     def window_of(self, layer: int) -> int | None:
         """How many tokens a layer sees, itself included; None means all."""
@@ -482,7 +497,8 @@ def _check_layers(c: ModelConfig) -> None:
 
 def _check_mixers(c: ModelConfig) -> None:
     """Refuse layers of a kind that the rest of the model does not go with."""
-    kinds = {one.mixer for one in c.layers} - {"attention"}
+    _check_lone(c)
+    kinds = {one.mixer for one in c.layers} - {"attention", "none"}
     if bool(kinds) != (c.mixer is not None):
         raise ValueError("mixer goes with layers of another kind than 'attention', which need it")
     if c.mixer is None:
@@ -499,6 +515,21 @@ def _check_mixers(c: ModelConfig) -> None:
         raise ValueError(
             f"d_model={c.d_model} is not divisible by n_heads={c.mixer.n_heads} of the mixer; give d_key and d_value"
         )
+
+
+def _check_lone(c: ModelConfig) -> None:
+    """Refuse layers of one part where the rest of the model needs both, and layers that have none."""
+    lone = [i for i, one in enumerate(c.layers) if one.alone or one.mixer == "none"]
+    if lone and (c.architecture != "decoder" or c.parallel):
+        raise ValueError(
+            f"layer {lone[0]} has attention or a feed-forward layer alone, which goes with architecture='decoder' and "
+            "parallel=False"
+        )
+    for i in lone:
+        if not c.layers[i].alone and not (c.is_routed(i) or c.is_plain(i)):
+            raise ValueError(
+                f"layer {i} of kind 'none' needs a feed-forward layer, d_ff={c.feed_forward.d_ff} leaves none"
+            )
 
 
 def _check_heads(c: ModelConfig) -> None:
@@ -557,6 +588,8 @@ def _check_together(c: ModelConfig) -> None:
         for name, nothing in (("n_segments", 0), ("pooler", False)):
             if (value := getattr(c, name)) != nothing:
                 raise ValueError(f"{name}={value} goes with architecture='encoder', not {c.architecture!r}")
+    if c.attention.gate and (c.architecture == "encoder-decoder" or c.positions.kind == "disentangled"):
+        raise ValueError("gate=True goes with one stack, and not with disentangled positions; leave it False")
     if c.head == "mlm" and c.architecture != "encoder":
         raise ValueError(f"head='mlm' goes with architecture='encoder', not {c.architecture!r}; take head='lm'")
     if c.d_embed is not None and (c.architecture != "encoder" or c.head == "lm"):

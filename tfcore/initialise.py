@@ -8,7 +8,13 @@ from torch import Tensor, nn
 
 from tfcore.config import ModelConfig
 
-WRITERS = ("attn.out.weight", "mlp.down.weight", "mlp.down", "mlp.shared_down.weight")  # to the residual stream
+WRITERS = (
+    "attn.out.weight",
+    "attn.state.out.weight",
+    "mlp.down.weight",
+    "mlp.down",
+    "mlp.shared_down.weight",
+)  # to the residual stream
 
 
 def initialise(model: nn.Module, config: ModelConfig, seed: int) -> None:

@@ -17,8 +17,8 @@ class KVCache:
     """The keys and values of one text (or of several of the same length), layer by layer; of latent attention what they
     are made from: the rotated key of all heads and the latent vector (arXiv:2405.04434, section 2.1.3).
 
-    A layer that carries a state in place of keys and values has it here, too, of the same size however long the text
-    is; it cannot be taken back.
+    A layer that carries a state, in place of keys and values or beside them, has it here, too, of the same size however
+    long the text is; it cannot be taken back.
 
     A layer with a sliding window keeps the last window - 1 tokens, in a ring: a new token takes the place of the one
     that no later token can see. The other layers have room for all.
@@ -52,7 +52,7 @@ class KVCache:
         self._kept = []  # how many tokens each layer keeps
         for i in range(config.decoder_layers):
             window = config.window_of(i)
-            if config.mixer_of(i) != "attention":
+            if not config.attends(i):
                 self._kept.append(0)
             else:
                 self._kept.append(self.capacity if window is None else min(self.capacity, window - 1 + rollback))
@@ -64,7 +64,7 @@ class KVCache:
         ]
         self._states: list[States] = [(None, None)] * config.decoder_layers  # of the tokens held
         self._next = list(self._states)  # of those that `advance` will count as well
-        self.carries = [i for i in range(config.decoder_layers) if config.mixer_of(i) != "attention"]
+        self.carries = [i for i in range(config.decoder_layers) if config.carried_by(i) is not None]
         self.memory: list[tuple[Tensor, Tensor] | None] = [None] * config.decoder_layers  # of cross-attention
         self.memory_mask: Bool[Tensor, "batch key"] | None = None
 

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tfcore.attention import AttentionContext
+from tfcore.attention import Attention, AttentionContext
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import ActivationRecorder
 from tfcore.kv_cache import KVCache
@@ -46,8 +46,9 @@ class StateMixer(nn.Module):
     def __init__(self, config: ModelConfig, layer: int = 0) -> None:
         super().__init__()
         own = config.mixer or MixerConfig()
-        self.kind, self.decay = config.mixer_of(layer), own.decay
-        self.channel_norm, self.eps = own.channel_norm, config.norm.eps
+        self.kind, self.decay = config.carried_by(layer), own.decay
+        self.norm, self.eps = own.norm, config.norm.eps
+        self.least_step = own.least_step
         self.n_heads, self.key_heads = own.n_heads, own.key_heads
         self.d_key, self.d_value = config.mixer_sizes
         keys, values = self.key_heads * self.d_key, self.n_heads * self.d_value
@@ -68,7 +69,8 @@ class StateMixer(nn.Module):
             self.fade_up = Linear(GATE_RANK, self.n_heads * self.d_key, bias=True)
         if self.kind == "ssm":
             self.skip = nn.Parameter(torch.ones(self.n_heads))
-        self.norm_weight = nn.Parameter(torch.ones(values if self.channel_norm else self.d_value))
+        if self.norm is not None:
+            self.norm_weight = nn.Parameter(torch.ones(values if self.norm == "group" else self.d_value))
         self.out = Linear(values, config.d_model, bias=own.bias)
 
     def forward(
@@ -142,6 +144,7 @@ class StateMixer(nn.Module):
             log_decay = fade.unflatten(-1, (self.n_heads, self.d_key)).transpose(1, 2)
         elif self.decay == "token":
             step = F.softplus(self.step(x) + self.step_bias).transpose(1, 2)  # (batch, head, seq)
+            step = step.clamp(min=self.least_step) if self.least_step else step
             log_decay = -(self.log_rate.exp()[:, None] * step)[..., None]
             strength = step if self.kind == "ssm" else None
         if self.kind == "delta":
@@ -154,9 +157,11 @@ class StateMixer(nn.Module):
         return Rule(log_decay=log_decay, strength=strength, erase=self.kind == "delta", normalised=normalised)
 
     def gated(self, output: Heads, gate: Float[Tensor, "batch seq d_out"]) -> Heads:
-        """The outputs, normalised and multiplied with the gate."""
+        """The outputs, multiplied with the gate, and normalised where the layer does it."""
         gate = F.silu(gate.unflatten(-1, (self.n_heads, self.d_value)).transpose(1, 2))
-        if not self.channel_norm:
+        if self.norm is None:
+            return output * gate
+        if self.norm == "head":
             return rms_norm(output, self.norm_weight, self.eps) * gate
         groups = (output * gate).transpose(1, 2).flatten(2).unflatten(-1, (self.key_heads, -1))
         whole = F.rms_norm(groups, groups.shape[-1:], eps=self.eps).flatten(2) * self.norm_weight
@@ -166,6 +171,33 @@ class StateMixer(nn.Module):
         """The output of each head alone to the residual stream."""
         w_out = self.out.weight.unflatten(1, (self.n_heads, self.d_value))
         return torch.einsum("bhqe,dhe->bqhd", z, w_out)
+
+
+class AttentionBesideState(Attention):
+    """Attention and a mixer with a state beside each other: both read the same stream, and what they write is summed
+    (Falcon-H1, arXiv:2507.22448, section 2.1). What the state has is recorded under `state.`, its sum as `state_out`.
+
+    Args:
+        layer: its place in the stack.
+    """
+
+    def __init__(self, config: ModelConfig, layer: int = 0) -> None:
+        super().__init__(config, layer)
+        self.state = StateMixer(config, layer)
+
+    def forward(
+        self,
+        x: Stream,
+        context: AttentionContext,
+        recorder: ActivationRecorder,
+        *,
+        cache: KVCache | None = None,
+        layer: int = 0,
+        memory: Float[Tensor, "batch key d_model"] | None = None,
+    ) -> Stream:
+        attended = super().forward(x, context, recorder, cache=cache, layer=layer, memory=memory)
+        written = self.state(x, context, recorder.under("state."), cache=cache, layer=layer)
+        return attended + recorder("state_out", written)
 
 
 class ConvolutionMixer(nn.Module):

@@ -20,7 +20,8 @@ SoftmaxPlace = Literal["before", "after"]
 RouterScores = Literal["softmax", "sigmoid"]
 SentencePooling = Literal["mean", "first", "last", "unread"]
 Scaling = Literal["linear", "llama3", "yarn", "longrope"]
-Mixer = Literal["attention", "linear", "delta", "ssm", "conv"]
+Mixer = Literal["attention", "linear", "delta", "ssm", "conv", "attention+ssm", "none"]
+MixerNorm = Literal["head", "group"]
 Decay = Literal["constant", "token", "channel"]
 ClassPlace = Literal["first", "last", "each", "mean"]
 ClassMeaning = Literal["one", "several", "number", "span"]
@@ -58,6 +59,8 @@ class AttentionConfig:
         qkv_bias, out_bias: whether its matrices have a bias; None means as the model's other linear layers.
         sinks: each head has a learned score besides those of the keys, which takes its part of the softmax and belongs
             to no token (arXiv:2508.10925, section 2.2).
+        gate: what the heads put out is multiplied, number by number, with the sigmoid of a linear layer of the token
+            (arXiv:2505.06708, section 2.2; Qwen3-Next).
         kv_latent: multi-head latent attention (arXiv:2405.04434, section 2.1): width of the vector of each token from
             which the keys and values of all heads are made, and which the cache keeps; None means W_K and W_V.
         q_latent: of latent attention: width of the same for the queries; None means W_Q.
@@ -77,6 +80,7 @@ class AttentionConfig:
     qkv_bias: bool | None = None
     out_bias: bool | None = None
     sinks: bool = False
+    gate: bool = False
     kv_latent: int | None = None
     q_latent: int | None = None
     d_value: int | None = None
@@ -86,7 +90,7 @@ class AttentionConfig:
         check_whole(self, optional=True, n_kv_heads=(1, 1_024), d_head=(1, 65_536))
         check_whole(self, optional=True, kv_latent=(1, 65_536), q_latent=(1, 65_536), d_value=(1, 65_536))
         check_number(self, optional=True, scale=(1e-6, 1e6), softcap=(1e-3, 1e6))
-        check_flag(self, "scale_by_layer", "sinks")
+        check_flag(self, "scale_by_layer", "sinks", "gate")
         check_choice(self, optional=True, qk_norm=QKNorm)
         check_flag(self, "qkv_bias", "out_bias", optional=True)
         if self.n_heads % self.kv_heads:
@@ -99,6 +103,10 @@ class AttentionConfig:
                 raise ValueError(f"{name}={value} goes with latent attention; give kv_latent, or leave it None")
         if self.kv_latent is not None and (self.kv_heads, self.qk_norm) != (self.n_heads, None):
             raise ValueError("kv_latent makes keys and values for every head; leave n_kv_heads and qk_norm None")
+        if self.gate and self.kv_latent is not None:
+            raise ValueError(
+                "gate=True goes with keys and values of their own, not with kv_latent; leave one of them out"
+            )
 
     @property
     def kv_heads(self) -> int:
@@ -444,6 +452,7 @@ DECAYS: dict[Mixer, tuple[Decay | None, ...]] = {  # what each kind of mixer wit
     "linear": (None, "constant", "channel"),
     "delta": (None, "token"),
     "ssm": ("token",),
+    "attention+ssm": ("token",),
 }
 
 
@@ -463,8 +472,11 @@ class MixerConfig:
             where it is followed by SiLU; 1 means none there.
         conv_bias: whether the convolution has a bias.
         bias: whether the projections have a bias.
-        channel_norm: outputs are normalised over all heads of a group of keys at once, after the gate, as in Mamba-2;
-            otherwise each head by itself, before the gate (arXiv:2307.08621, eq. 8; arXiv:2412.06464, figure 1).
+        norm: outputs are normalised each "head" by itself, before the gate (arXiv:2307.08621, eq. 8; arXiv:2412.06464,
+            figure 1), or all heads of a "group" of keys at once, after the gate, as in Mamba-2; None does neither, as
+            in Falcon-H1.
+        least_step: of decay "token": the step, by which a token fades the state and in Mamba-2 is written to it, is
+            never below this (Nemotron-H, its published code).
 
     Raises:
         ValueError: naming the values that do not fit and what would.
@@ -478,13 +490,18 @@ class MixerConfig:
     width: int = 4
     conv_bias: bool = False
     bias: bool = False
-    channel_norm: bool = False
+    norm: MixerNorm | None = "head"
+    least_step: float = 0.0
 
     def __post_init__(self) -> None:
         check_whole(self, n_heads=(1, 1_024), width=(1, 64))
         check_whole(self, optional=True, n_key_heads=(1, 1_024), d_key=(1, 65_536), d_value=(1, 65_536))
         check_choice(self, optional=True, decay=Decay)
-        check_flag(self, "conv_bias", "bias", "channel_norm")
+        check_choice(self, optional=True, norm=MixerNorm)
+        check_flag(self, "conv_bias", "bias")
+        check_number(self, least_step=(0, 100))
+        if self.least_step and self.decay != "token":
+            raise ValueError(f"least_step={self.least_step} goes with decay='token', not {self.decay!r}; leave it 0")
         if self.n_heads % self.key_heads:
             raise ValueError(f"n_heads={self.n_heads} of a mixer is not divisible by n_key_heads={self.key_heads}")
 
@@ -504,7 +521,10 @@ class LayerConfig:
         positions: of queries and keys: rotations of its own, or none; None means the model's.
         dense: a plain feed-forward layer where others have experts (arXiv:2401.06066, section 5.1.2).
         mixer: what mixes the tokens: "attention"; or by the model's MixerConfig a state written to by sums ("linear"),
-            by the delta rule ("delta") or as in Mamba-2 ("ssm"), or a short convolution ("conv").
+            by the delta rule ("delta") or as in Mamba-2 ("ssm"), or a short convolution ("conv"); attention and such a
+            state beside each other, which read the same stream and are added ("attention+ssm", Falcon-H1,
+            arXiv:2507.22448, section 2.1); or nothing ("none"), where the layer is a feed-forward layer alone.
+        alone: no feed-forward layer follows what mixes the tokens (Nemotron-H, arXiv:2504.03624, section 2.1).
 
     Raises:
         ValueError: naming the values that do not fit and what would.
@@ -514,14 +534,17 @@ class LayerConfig:
     positions: PositionsConfig | None = None
     dense: bool = False
     mixer: Mixer = "attention"
+    alone: bool = False
 
     def __post_init__(self) -> None:
         check_whole(self, optional=True, window=(1, 1_048_576))
         check_part(self, positions=PositionsConfig)
-        check_flag(self, "dense")
+        check_flag(self, "dense", "alone")
         check_choice(self, mixer=Mixer)
+        if self.mixer == "none" and self.alone:
+            raise ValueError("mixer='none' and alone=True leave nothing in a layer; give one of them")
         for name in ("window", "positions"):
-            if self.mixer != "attention" and (value := getattr(self, name)) is not None:
+            if "attention" not in self.mixer and (value := getattr(self, name)) is not None:
                 raise ValueError(f"{name}={value} goes with layers of attention, not of {self.mixer!r}; leave it None")
         if self.positions is not None and self.positions.kind not in ("rope", "none"):
             raise ValueError(f"positions of one layer are of kind 'rope' or 'none', not {self.positions.kind!r}")

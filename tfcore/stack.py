@@ -46,8 +46,7 @@ class Stack(nn.Module):
         self.blocks = nn.ModuleList(Block(config, i, cross) for i in range(n_layers))
         own = config.positions.by_layer
         kinds = [
-            (config.window_of(i), config.positions_of(i), config.mixer_of(i) == "attention", i if own else 0)
-            for i in range(n_layers)
+            (config.window_of(i), config.positions_of(i), config.attends(i), i if own else 0) for i in range(n_layers)
         ]
         self.alike = [kinds.index(kind) for kind in kinds]  # the first layer with its window and positions, for each
         # after a post-norm block the stream is normalised already

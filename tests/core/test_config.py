@@ -236,7 +236,7 @@ def test_settings_of_a_part_that_are_not_known_are_named():
 
 
 def test_unknown_and_missing_settings_are_named():
-    message = r"^unknown model setting n_head, rope; known are activation, architecture, attention, attn_scale, "
+    message = r"^unknown model setting n_head, rope; known are activation, architecture, attention, attn_gate, "
     with pytest.raises(ValueError, match=message):
         ModelConfig.from_dict(BASE | {"n_head": 4, "rope": True})
     with pytest.raises(ValueError, match=r"^the model settings lack vocab_size$"):

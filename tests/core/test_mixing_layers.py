@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from tests.small import config, difference, ids, model
+from tfcore.inspection.capture import ActivationRecorder, known_names
 from tfcore.inspection.edits import Edit
 from tfcore.kv_cache import KVCache
 from tfcore.measures.parameter_count import built_parameters, parameters
@@ -18,9 +19,13 @@ KINDS = {
     "linear": ("linear", MixerConfig(width=1)),
     "decay": ("linear", MixerConfig(decay="constant")),
     "gated": ("linear", MixerConfig(n_heads=3, decay="channel", d_value=5)),
-    "ssm": ("ssm", MixerConfig(n_key_heads=2, d_key=7, d_value=5, decay="token", conv_bias=True, channel_norm=True)),
+    "ssm": ("ssm", MixerConfig(n_key_heads=2, d_key=7, d_value=5, decay="token", conv_bias=True, norm="group")),
     "delta": ("delta", MixerConfig(n_heads=2, width=2)),
     "gated delta": ("delta", MixerConfig(n_key_heads=2, d_key=6, d_value=9, decay="token")),
+    "beside": (
+        "attention+ssm",
+        MixerConfig(n_heads=6, n_key_heads=3, d_key=7, d_value=5, decay="token", norm=None, bias=True, least_step=0.3),
+    ),
     "conv": ("conv", MixerConfig(width=3)),
     "conv, biases": ("conv", MixerConfig(width=3, bias=True, conv_bias=True)),
 }
@@ -54,7 +59,7 @@ def test_later_tokens_change_nothing_and_earlier_ones_do(name):
     assert float(apart[7]) > 1e-4
 
 
-@pytest.mark.parametrize("name", [name for name in KINDS if "conv" not in name])
+@pytest.mark.parametrize("name", [name for name, (kind, _) in KINDS.items() if kind in ("linear", "ssm", "delta")])
 def test_pattern_and_results_are_what_the_layer_computes(name):
     subject, tokens = hybrid(name), ids()
     names = ("attn.pattern", "attn.v", "attn.z", "attn.result", "attn_out")
@@ -70,6 +75,62 @@ def test_pattern_and_results_are_what_the_layer_computes(name):
         output = output + layer.skip[:, None, None] * v
     stream = subject(tokens, capture=["blocks.1.ln1.normalized"]).activations["blocks.1.ln1.normalized"]
     assert difference(layer.gated(output, layer.gate(stream)), z) < 1e-4
+
+
+def test_attention_and_a_state_beside_each_other_are_added():
+    subject, tokens = hybrid("beside"), ids()
+    names = ("attn.result", "attn.pattern", "attn.state.result", "attn.state.pattern", "attn.state_out", "attn_out")
+    seen = subject(tokens, capture=[f"blocks.1.{one}" for one in names]).activations
+    result, pattern, written, implied, state, out = (seen[f"blocks.1.{one}"] for one in names)
+    layer = subject.decoder.blocks[1].attn
+    assert difference(written.sum(2) + layer.state.out.bias, state) < 1e-5
+    assert difference(result.sum(2) + state, out) < 1e-5
+    assert (pattern.shape[1], implied.shape[1]) == (subject.config.attention.n_heads, 6)
+    assert difference(pattern.sum(-1), torch.ones_like(pattern[..., 0])) < 1e-5
+    without = subject(tokens, capture=[f"blocks.1.{names[-1]}"], edits=[Edit.zero("blocks.1.attn.state.z")])
+    assert difference(without.activations["blocks.1.attn_out"] - layer.state.out.bias, result.sum(2)) < 1e-5
+
+
+def test_a_step_is_never_below_the_least():
+    subject, names = hybrid("beside"), ("blocks.0.attn.state.strength", "blocks.0.attn.state.log_decay")
+    subject.decoder.blocks[0].attn.state.step_bias.data.copy_(torch.tensor([-9.0, -9, -9, 1, 1, 1]))
+    step, decay = subject(ids(), capture=names).activations.values()
+    step, decay = (step, decay) if step.ndim == 3 else (decay, step)
+    assert float(step.min()) == pytest.approx(0.3)
+    assert float(step.max()) > 0.3
+    rates = subject.decoder.blocks[0].attn.state.log_rate.exp()[:, None]
+    assert difference(decay[..., 0], -rates * step) < 1e-5
+
+
+LONE = (
+    LayerConfig(mixer="ssm", alone=True),
+    LayerConfig(mixer="none"),
+    LayerConfig(alone=True),
+    LayerConfig(mixer="none"),
+)
+
+
+def test_layers_of_one_part_each():
+    """As in Nemotron-H: a state, a feed-forward layer, attention, a feed-forward layer; a loop over their parts."""
+    subject, tokens = model(n_layers=4, layers=LONE, mixer=KINDS["ssm"][1], positions="none"), ids()
+    assert subject.config.attention_layers == (2,)
+    seen = subject(tokens, capture=["*"]).activations
+    known = set(known_names(subject.config))
+    assert known == seen.keys()
+    assert {"blocks.0.attn_out", "blocks.1.mlp_out", "blocks.2.attn.scores"} <= known
+    assert not {"blocks.0.mlp_out", "blocks.1.attn_out", "blocks.1.ln1.scale", "blocks.3.attn.pattern"} & known
+    x = seen["embed"]
+    for i, part in enumerate(("attn_out", "mlp_out", "attn_out", "mlp_out")):
+        assert torch.equal(seen[f"blocks.{i}.resid_pre"], x)
+        x = x + seen[f"blocks.{i}.{part}"]
+        assert difference(seen[f"blocks.{i}.resid_post"], x) < 1e-6
+    normed = seen["blocks.3.ln2.normalized"]
+    assert difference(subject.decoder.blocks[3].mlp(normed, ActivationRecorder()), seen["blocks.3.mlp_out"]) < 1e-6
+    assert parameters(subject.config).total == built_parameters(subject.config)
+    cache = KVCache(subject.config, 2, device=subject.device)
+    parts = [subject(part, cache=cache).logits for part in tokens.split((5, 1, 7), dim=1)]
+    assert difference(torch.cat(parts, 1), subject(tokens).logits) < 1e-4
+    assert cache.carries == [0]
 
 
 def test_the_delta_layer_is_the_formulas_of_its_paper():
@@ -142,11 +203,17 @@ def test_what_does_not_go_together_is_refused():
         ({"layers": layers, "mixer": MixerConfig(decay="channel")}, "possible: None, 'token'"),
         ({"layers": layers, "mixer": MixerConfig(n_heads=5)}, "give d_key and d_value"),
         ({"layers": layers, "mixer": MixerConfig(), "architecture": "encoder"}, "architecture='decoder' alone"),
+        ({"layers": LONE[1:3], "parallel": True}, "layer 0 has attention or a feed-forward layer alone"),
+        ({"layers": LONE[1:3], "d_ff": 0}, "layer 0 of kind 'none' needs a feed-forward layer, d_ff=0 leaves none"),
     ):
         with pytest.raises(ValueError, match=words):
             config(**values)
     with pytest.raises(ValueError, match="window=4 goes with layers of attention"):
         LayerConfig(mixer="conv", window=4)
+    with pytest.raises(ValueError, match="leave nothing in a layer"):
+        LayerConfig(mixer="none", alone=True)
+    with pytest.raises(ValueError, match="goes with decay='token', not None; leave it 0"):
+        MixerConfig(least_step=0.1)
     with pytest.raises(ValueError, match="not divisible by n_key_heads=3"):
         MixerConfig(n_key_heads=3)
     with pytest.raises(ValueError, match="layers of this model carry a state"):

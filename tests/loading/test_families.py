@@ -196,10 +196,47 @@ REFUSED = {
         f"model_type='qwen2_vl' is not supported; of the {len(FAMILIES)} that are, the nearest by name: qwen2, ",
     ),
     "no family": ("llama", {"model_type": "mamba"}, "model_type='mamba' is not supported; of the "),
-    "a hybrid": (
-        "llama",
-        {"model_type": "qwen3_next"},
-        "model_type='qwen3_next' is not supported; what its attention puts out is multiplied with a gate; of",
+    "mamba2's norm": ("mamba2", {"rms_norm": False}, "rms_norm=False is not supported; supported: True"),
+    "mamba2's width": ("mamba2", {"expand": 3}, "expand=3 is not supported; supported: 2.0"),
+    "mamba2's largest step": ("mamba2", {"time_step_limit": [0.0, 0.1]}, "supported: [a number, Infinity]"),
+    "qwen3-next's activation": (
+        "qwen3_next",
+        {"hidden_act": "gelu"},
+        "hidden_act='gelu' is not supported; supported: ",
+    ),
+    "qwen3.5's shared expert": (
+        "qwen3_5_moe_text",
+        {"shared_expert_intermediate_size": 7},
+        "shared_expert_intermediate_size=7 is not supported; supported: a multiple of moe_intermediate_size=512",
+    ),
+    "falcon-h1's norm before the gate": (
+        "falcon_h1",
+        {"mamba_rms_norm": True},
+        "mamba_norm_before_gate=True is not supported; supported: False",
+    ),
+    "falcon-h1's biases": (
+        "falcon_h1",
+        {"projectors_bias": True},
+        "projectors_bias=True is not supported; supported: False",
+    ),
+    "falcon-h1's heads": ("falcon_h1", {"mamba_n_heads": 3}, "mamba_n_heads=3 must divide the 1024 values of a token"),
+    "falcon-h1's factors": ("falcon_h1", {"ssm_multipliers": [1, 2]}, "ssm_multipliers=[1, 2] must be a list of 5"),
+    "nemotron-h's pattern": (
+        "nemotron_h",
+        {"hybrid_override_pattern": "M?"},
+        "hybrid_override_pattern='M?' is not supported; supported: a letter for each layer, of M * - E",
+    ),
+    "nemotron-h's layers": (
+        "nemotron_h",
+        {"layers_block_type": ["mamba", "conv"]},
+        "layers_block_type=['mamba', 'conv'] is not supported; supported: for each layer one of linear_attention, ",
+    ),
+    "nemotron-h's latents": ("nemotron_h", {"moe_latent_size": 8}, "moe_latent_size=8 is not supported; supported: no"),
+    "nemotron-h's biases of experts": ("nemotron_h", {"mlp_bias": True}, "mlp_bias=True is not supported in a model"),
+    "nemotron-h's biases": (
+        "nemotron_h",
+        {"attention_bias": True},
+        "attention_bias=True is not supported; supported: F",
     ),
     "a list for a family": ("llama", {"model_type": ["gpt2"]}, "model_type=['gpt2'] is not supported"),
     "choices": (

@@ -33,6 +33,37 @@ NEO = {"vocab_size": 61, "hidden_size": 24, "num_heads": 6, "max_position_embedd
 NEO |= {"num_layers": 4, "attention_types": [[["global", "local"], 2]]}
 THREE = GROUPED | {"num_hidden_layers": 3}
 LFM2 = THREE | {"head_dim": 4, "block_multiple_of": 8, "pad_token_id": 0}
+MAMBA2 = {"vocab_size": 61, "hidden_size": 24, "num_hidden_layers": 3, "num_heads": 6, "head_dim": 8, "n_groups": 3}
+MAMBA2 |= {"state_size": 10, "chunk_size": 4, "pad_token_id": 0}
+DELTA = {"linear_key_head_dim": 6, "linear_value_head_dim": 10, "linear_num_key_heads": 2, "linear_num_value_heads": 4}
+NEXT = GROUPED | DELTA | {"num_hidden_layers": 4, "head_dim": 8, "shared_expert_intermediate_size": 24}
+NEXT |= {"num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 12, "pad_token_id": 0}
+PARTLY = {"rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": 0.5}
+THREEFOLD = PARTLY | {"mrope_section": [1, 1, 0], "mrope_interleaved": True}
+BESIDE = SHAPE | {
+    "num_key_value_heads": 2,
+    "mamba_d_ssm": 40,
+    "mamba_n_heads": 4,
+    "mamba_n_groups": 2,
+    "pad_token_id": 0,
+}
+BESIDE |= {"mamba_d_state": 6, "mamba_chunk_size": 4, "mamba_d_head": "auto"}
+SCALED = {
+    f"{name}_multiplier": 0.5 + i / 7 for i, name in enumerate(("lm_head", "embedding", "key", "ssm_in", "ssm_out"))
+}
+SCALED |= {"attention_in_multiplier": 1.4, "attention_out_multiplier": 0.7, "mlp_multipliers": [0.6, 1.7]}
+SCALED |= {"ssm_multipliers": [0.5, 1.5, 0.8, 1.2, 0.9]}
+NEMOTRON_H = {name: n for name, n in GROUPED.items() if name != "num_hidden_layers"} | {"mamba_num_heads": 6}
+NEMOTRON_H |= {"mamba_head_dim": 5, "n_groups": 3, "ssm_state_size": 7, "chunk_size": 4}
+ALONE = ["linear_attention", "mlp", "full_attention", "linear_attention", "mlp"]
+OF_EXPERTS = {
+    "n_routed_experts": 6,
+    "num_experts_per_tok": 3,
+    "moe_intermediate_size": 12,
+    "n_group": 3,
+    "topk_group": 2,
+}
+OF_EXPERTS |= {"moe_shared_expert_intermediate_size": 24, "routed_scaling_factor": 1.7}
 LLAMA3 = {
     "rope_type": "llama3",
     "rope_theta": 500.0,
@@ -144,6 +175,57 @@ DECODERS = {
         LFM2 | {"full_attn_idxs": [2], "conv_bias": True, "conv_L_cache": 5, "tie_word_embeddings": False},
     ),
     "lfm2, no head": (hf.Lfm2Model, LFM2 | {"full_attn_idxs": [0], "block_auto_adjust_ff_dim": False}),
+    "mamba2": (hf.Mamba2ForCausalLM, MAMBA2),
+    "mamba2, biases, tied, one group": (
+        hf.Mamba2ForCausalLM,
+        MAMBA2
+        | {"use_bias": True, "tie_word_embeddings": True, "n_groups": 1, "conv_kernel": 3, "layer_norm_epsilon": 1e-2},
+    ),
+    "mamba2, no head, no bias of its convolution, least steps": (
+        hf.Mamba2Model,
+        MAMBA2 | {"use_conv_bias": False, "time_step_limit": (0.5, float("inf")), "expand": 3, "head_dim": 12},
+    ),
+    "qwen3-next": (hf.Qwen3NextForCausalLM, NEXT),
+    "qwen3-next, some dense, own kinds, biases": (
+        hf.Qwen3NextForCausalLM,
+        NEXT
+        | {"layer_types": ["full_attention", "linear_attention"] * 2, "mlp_only_layers": [1], "attention_bias": True}
+        | {"rope_parameters": PARTLY, "norm_topk_prob": False, "tie_word_embeddings": True, "rms_norm_eps": 1e-2},
+    ),
+    "qwen3-next, no head": (hf.Qwen3NextModel, NEXT | {"linear_num_key_heads": 4, "linear_conv_kernel_dim": 3}),
+    "qwen3.5": (hf.Qwen3_5ForCausalLM, GROUPED | DELTA | {"num_hidden_layers": 4, "head_dim": 8}),
+    "qwen3.5, three places, own kinds, biases, tied": (
+        hf.Qwen3_5ForCausalLM,
+        GROUPED
+        | DELTA
+        | {"layer_types": ["full_attention", "linear_attention"], "attention_bias": True, "tie_word_embeddings": True}
+        | {"rope_parameters": THREEFOLD, "head_dim": 12, "linear_num_value_heads": 2, "rms_norm_eps": 1e-2},
+    ),
+    "qwen3.5 mixture": (hf.Qwen3_5MoeForCausalLM, {name: n for name, n in NEXT.items() if name != "intermediate_size"}),
+    "falcon-h1": (hf.FalconH1ForCausalLM, BESIDE),
+    "falcon-h1, factors, biases, normed": (
+        hf.FalconH1ForCausalLM,
+        BESIDE
+        | SCALED
+        | {"mamba_rms_norm": True, "mamba_norm_before_gate": False, "attention_bias": True, "mlp_bias": True}
+        | {"mamba_proj_bias": True, "projectors_bias": True, "time_step_limit": [0.5, float("inf")]},
+    ),
+    "falcon-h1, factors, tied, own width": (
+        hf.FalconH1ForCausalLM,
+        BESIDE | SCALED | {"tie_word_embeddings": True, "mamba_d_ssm": None, "mamba_conv_bias": False},
+    ),
+    "falcon-h1, no head": (hf.FalconH1Model, BESIDE | {"mamba_d_conv": 3, "num_key_value_heads": 6}),
+    "nemotron-h": (hf.NemotronHForCausalLM, NEMOTRON_H | {"layers_block_type": ALONE}),
+    "nemotron-h, experts": (
+        hf.NemotronHForCausalLM,
+        NEMOTRON_H | OF_EXPERTS | {"layers_block_type": [*ALONE, "moe", "full_attention", "moe"]},
+    ),
+    "nemotron-h, biases, least steps, a pattern": (
+        hf.NemotronHForCausalLM,
+        NEMOTRON_H
+        | {"hybrid_override_pattern": "M-*-M", "mlp_bias": True, "use_bias": True}
+        | {"mamba_proj_bias": True, "mlp_hidden_act": "silu", "time_step_min": 0.5, "layer_norm_epsilon": 1e-2},
+    ),
     "mistral, window": (hf.MistralForCausalLM, GROUPED | {"sliding_window": 5}),
     "mistral, no window": (hf.MistralForCausalLM, SHAPE | {"num_key_value_heads": 2, "sliding_window": None}),
     "qwen2": (hf.Qwen2ForCausalLM, GROUPED),

@@ -9,6 +9,7 @@ from tests.parity.checkpoints import BOTH, DECODERS, ENCODERS, written
 from tests.parity.comparing import TOLERANCE, alike, assert_patterns, assert_scores, padding
 from tests.small import difference, ids
 from tfcore import load
+from tfcore.loading.against_transformers import AFTER_BLOCKS
 
 PADDED = {"whole": 0, "right": 6, "left": -6}
 
@@ -23,13 +24,13 @@ PLACES = torch.arange(13).expand(2, 13)
 
 def captured(config):
     """Names of what is compared: the streams, the last of them after the final norm where there is one, and maps."""
-    return ("*pattern", "*resid_pre", "*ln_final.normalized" if config.norm.final else "*resid_post")
+    return ("*pattern", "*resid_[!m]*", "*ln_final.normalized" if config.norm.final else "*resid_post")
 
 
-def assert_stack(activations, prefix, n, hidden, attentions, real, attending=None):
+def assert_stack(activations, prefix, n, hidden, attentions, real, attending=None, at="resid_pre"):
     """Every hidden state and attention map of one stack; `attending` are its layers of attention, where others are of
-    another kind."""
-    names, final = [f"{prefix}blocks.{i}.resid_pre" for i in range(n)], f"{prefix}ln_final.normalized"
+    another kind, and `at` is where in each block their hidden states are."""
+    names, final = [f"{prefix}blocks.{i}.{at}" for i in range(n)], f"{prefix}ln_final.normalized"
     names.append(final if final in activations else f"{prefix}blocks.{n - 1}.resid_post")
     attending = range(n) if attending is None else attending
     assert (len(hidden), len(attentions)) == (n + 1, len(attending))
@@ -53,7 +54,9 @@ def test_decoders(tmp_path, case):
         output = ours(tokens, padding_mask=real if pad else None, capture=captured(ours.config))
         assert_scores(output, expected, real)
         attending = ours.config.attention_layers
-        assert_stack(output.activations, "", n, expected.hidden_states, expected.attentions, real, attending)
+        at = "resid_post" if kind.config_class.model_type in AFTER_BLOCKS else "resid_pre"
+        maps = expected.get("attentions", ())
+        assert_stack(output.activations, "", n, expected.hidden_states, maps, real, attending, at)
         assert_scores(ours(tokens, padding_mask=real), expected, real)
 
 

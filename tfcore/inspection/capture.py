@@ -15,6 +15,7 @@ from torch import Tensor
 
 from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
+from tfcore.part_configs import Decay, Mixer
 
 # Shape of each activation; names under blocks.* exist once a layer.
 _ATTENTION = {
@@ -27,6 +28,10 @@ _ATTENTION = {
     "result": "batch query head d_model",  # what each head writes; their sum (plus the bias) is attn_out
 }
 _STREAM = "batch seq d_model"
+_STATE = {  # of a mixer with a state, in the place of attention or beside it
+    "log_decay": "batch head seq channel",  # the log of what a token keeps of it
+    "strength": "batch head seq",  # how much of a token is written to it
+}
 SHAPES: dict[str, str] = {
     "embed": _STREAM,
     "segment_embed": _STREAM,
@@ -38,8 +43,10 @@ SHAPES: dict[str, str] = {
     "blocks.*.ln1.normalized": _STREAM,
     "blocks.*.attn.latent": "batch key latent",  # what keys and values are made from, normalised
     **{f"blocks.*.attn.{name}": shape for name, shape in _ATTENTION.items()},
-    "blocks.*.attn.log_decay": "batch head seq channel",  # of a state: the log of what a token keeps of it
-    "blocks.*.attn.strength": "batch head seq",  # how much of a token is written to it
+    "blocks.*.attn.gate": "batch head query d_head",  # what the weighted values are multiplied with, to make z
+    **{f"blocks.*.attn.{name}": shape for name, shape in _STATE.items()},
+    **{f"blocks.*.attn.state.{name}": shape for name, shape in (_ATTENTION | _STATE).items()},  # beside attention
+    "blocks.*.attn.state_out": _STREAM,  # what the state beside attention writes
     "blocks.*.attn.conv": _STREAM,  # of a short convolution in the place of attention
     "blocks.*.attn.rot_q": "batch head query d_head",  # q and k after the rotation, where positions are RoPE
     "blocks.*.attn.rot_k": "batch kv_head key d_head",
@@ -109,7 +116,8 @@ def _of_stack(config: ModelConfig, prefix: str, n_layers: int, cross: bool) -> I
 def _shape(config: ModelConfig, name: str, layer: int) -> str:
     """The shape of an activation in a layer, in words."""
     narrow = config.attention.d_value is not None and name.endswith((".v", ".z"))
-    if config.mixer_of(layer) == "attention" or ".attn." not in name:
+    of_state = ".attn.state." in name or not config.attends(layer)
+    if not of_state or ".attn." not in name:
         return SHAPES[name].replace("d_head", "d_value") if narrow else SHAPES[name]
     own = "d_value" if name.endswith((".v", ".z")) else "d_key"
     return SHAPES[name].replace("kv_head", "head").replace("d_head", own)
@@ -117,20 +125,28 @@ def _shape(config: ModelConfig, name: str, layer: int) -> str:
 
 def _mixes(config: ModelConfig, name: str, layer: int) -> bool:
     """Whether what mixes the tokens in a layer has this activation, of those under attn."""
-    kind, decay = config.mixer_of(layer), None if config.mixer is None else config.mixer.decay
-    own = {"log_decay": decay is not None, "strength": kind in ("delta", "ssm"), "conv": False}
+    kind, decay = config.carried_by(layer), None if config.mixer is None else config.mixer.decay
     if kind == "conv":
         return name == "conv"
-    if kind == "attention":
-        return name not in own
-    return own.get(name, name not in ("scores", "latent", "rot_q", "rot_k"))
+    if name.startswith("state"):
+        return config.mixer_of(layer) == "attention+ssm" and _of_state(name.removeprefix("state."), kind, decay)
+    if config.attends(layer):
+        return name not in (*_STATE, "conv")
+    return kind is not None and _of_state(name, kind, decay)
+
+
+def _of_state(name: str, kind: Mixer | None, decay: Decay | None) -> bool:
+    """Whether a mixer with a state has this activation."""
+    own = {"log_decay": decay is not None, "strength": kind in ("delta", "ssm")}
+    return own.get(name, name not in ("scores", "latent", "gate", "conv", "rot_q", "rot_k"))
 
 
 def _exists(config: ModelConfig, name: str, layer: int, cross: bool) -> bool:
     """Whether layer `layer` of a stack has this activation."""
     routed = config.is_routed(layer)
     shared = routed and config.experts is not None and config.experts.n_shared > 0
-    plain = config.ff_size > 0 and not routed
+    plain = config.is_plain(layer)
+    mixes = config.mixer_of(layer) != "none"
     last = name.removeprefix("blocks.*.")
     needs = {
         "segment_embed": config.n_segments > 0,
@@ -138,19 +154,21 @@ def _exists(config: ModelConfig, name: str, layer: int, cross: bool) -> bool:
         "embed_norm.": config.norm.of_embeddings,
         "attn.rot_": config.positions_of(layer).kind == "rope",
         "attn.latent": config.attention.kv_latent is not None,
+        "attn.gate": config.attention.gate,
+        "attn_out": mixes,
         "mlp.router": routed,
         "mlp.routed_out": shared,
         "mlp.shared_out": shared,
         "mlp.pre_linear": plain and config.feed_forward.is_gated,
         "mlp.p": plain,
         "mlp_out": plain or routed,
-        "ln1.": config.norm.placement != "after" and (config.norm.first or layer > 0),
+        "ln1.": mixes and config.norm.placement != "after" and (config.norm.first or layer > 0),
         "ln_cross.": config.norm.placement != "after",
         "ln2.": (plain or routed) and config.norm.placement != "after" and not (config.parallel and config.shared_norm),
         "ln2_post": (plain or routed) and config.norm.of_outputs,
         "resid_mid": (plain or routed or cross) and not config.parallel,
         "resid_mid_cross": plain or routed,
-        "ln1_post": config.norm.of_outputs,
+        "ln1_post": mixes and config.norm.of_outputs,
         "ln_cross_post": cross and config.norm.of_outputs,
     }
     if ("cross" in last) and not cross:

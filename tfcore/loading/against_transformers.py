@@ -19,6 +19,7 @@ from tfcore.tokenizers.tokenizer import Tokenizer
 TOLERANCE = 1e-4  # of the largest value: what the order of sums makes in float32
 TOKENS = 24  # read
 WRITTEN = 16
+AFTER_BLOCKS = ("mamba2",)  # families whose hidden states in transformers begin after the first block
 TEXTS = ("Once upon a time, in 1969, a library burned.", "naïve café — 東京 🙂", "def f(x):\n    return x  # twice")
 
 
@@ -104,7 +105,7 @@ def _of_a_pass(ours: Transformer, theirs: Any, ids: Int[Tensor, "one seq"], answ
         ids = torch.cat((ids[:, :-1], ids.new_tensor([[end]])), dim=1)
     given = {"input_ids": ids, **({"decoder_input_ids": answer} if writes else {})}
     expected = theirs(**given, output_attentions=True, output_hidden_states=True, return_dict=True)
-    output = ours(ids, decoder_ids=answer if writes else None, capture=("*pattern", "*resid_pre"))
+    output = ours(ids, decoder_ids=answer if writes else None, capture=("*pattern", "*resid_*"))
     scores = next((expected[name] for name in ("logits", "prediction_logits") if name in expected), None)
     if "start_logits" in expected:
         scores = torch.stack((expected.start_logits, expected.end_logits), dim=-1)
@@ -113,10 +114,11 @@ def _of_a_pass(ours: Transformer, theirs: Any, ids: Int[Tensor, "one seq"], answ
     parts = (("encoder.", "encoder_"), ("decoder.", "decoder_")) if both else (("", ""),)
     for prefix, theirs_prefix in parts:
         seen, hidden = output.activations, expected[f"{theirs_prefix}hidden_states"]
-        maps, name = expected[f"{theirs_prefix}attentions"], prefix.rstrip(".") + " " if prefix else ""
+        maps, name = expected.get(f"{theirs_prefix}attentions") or (), prefix.rstrip(".") + " " if prefix else ""
         n = len(hidden) - 1
         attending = range(n) if both else ours.config.attention_layers
-        pre = {f"{name}layer {i}": _relative(seen[f"{prefix}blocks.{i}.resid_pre"], hidden[i]) for i in range(n)}
+        at = "resid_post" if theirs.config.model_type in AFTER_BLOCKS else "resid_pre"
+        pre = {f"{name}layer {i}": _relative(seen[f"{prefix}blocks.{i}.{at}"], hidden[i]) for i in range(n)}
         if scores is None and (encoder or not prefix):
             pre["the last layer"] = _relative(output.hidden, expected.last_hidden_state)
         yield _largest(f"{name}hidden states", pre)
@@ -124,7 +126,8 @@ def _of_a_pass(ours: Transformer, theirs: Any, ids: Int[Tensor, "one seq"], answ
             f"{name}layer {i}": _relative(seen[f"{prefix}blocks.{i}.attn.pattern"], one)
             for i, one in zip(attending, maps, strict=True)
         }
-        yield _largest(f"{name}attention maps", patterns)
+        if patterns:
+            yield _largest(f"{name}attention maps", patterns)
     if both:
         names = [f"decoder.blocks.{i}.cross_attn.pattern" for i in range(ours.config.decoder_layers)]
         pairs = zip(names, expected.cross_attentions, strict=True)

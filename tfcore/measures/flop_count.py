@@ -231,14 +231,15 @@ def _block(config: ModelConfig, layer: Layer, n_encoder: int, n_decoder: int, pa
     d, heads = config.d_model, config.attention.n_heads
     d_q, d_kv = heads * config.head_size, config.attention.kv_heads * config.head_size
     seen = tokens * tokens if pairs == "all" else visible_pairs(config, layer, tokens)
-    if (kind := config.mixer_of(layer.index)) != "attention":
-        counts = {"mixer": 2 * tokens * mixer_weights(config, kind), "state": tokens * _state(config, kind)}
-    else:
+    counts = {}
+    if config.attends(layer.index):
         counts = {
             "attention": 2 * tokens * attention_weights(config),
             "attention scores": 2 * d_q * seen,
             "attention values": 2 * heads * config.value_size * seen,
         }
+    if (kind := config.carried_by(layer.index)) is not None:
+        counts |= {"mixer": 2 * tokens * mixer_weights(config, kind), "state": tokens * _state(config, kind)}
     if products := place_products(config):
         counts["position matrices"] = 2 * products * config.positions.buckets * d * d_q
         counts["position scores"] = 2 * products * config.positions.buckets * d_q * tokens

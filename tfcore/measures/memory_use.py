@@ -127,9 +127,10 @@ def activations(
     Returns:
         Component -> bytes; "output" is what the head and a cross-entropy loss on all its scores keep.
     """
-    if config.mixer is not None:
+    if config.mixer is not None or config.attention.gate or len(config.attention_layers) < config.n_layers:
         raise ValueError(
-            "what a layer with a state keeps for the backward pass is not counted; take a model with attention alone"
+            "what a layer with a state, or a gate behind attention, keeps for the backward pass is not counted; take a "
+            "model of plain attention"
         )
     total: Counter[str] = Counter()
     for layer in layers(config):

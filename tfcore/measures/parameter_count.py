@@ -37,6 +37,7 @@ class Layer:
         name: as its activations are named: "blocks.3", "encoder.blocks.3".
         index: its place in its stack.
         encoder: it belongs to an encoder.
+        mixes: it has attention, or what stands in its place.
         cross: it reads an encoder's output too.
         mixture: its feed-forward half is a mixture of experts.
         plain: its feed-forward half is one feed-forward layer.
@@ -45,6 +46,7 @@ class Layer:
     name: str
     index: int
     encoder: bool
+    mixes: bool
     cross: bool
     mixture: bool
     plain: bool
@@ -52,7 +54,7 @@ class Layer:
     @property
     def sublayers(self) -> int:
         """Attention, cross-attention and feed-forward: those there are."""
-        return 1 + self.cross + (self.mixture or self.plain)
+        return self.mixes + self.cross + (self.mixture or self.plain)
 
 
 def parameters(config: ModelConfig) -> ParameterCount:
@@ -91,9 +93,10 @@ def layers(config: ModelConfig) -> list[Layer]:
             name=f"{prefix if both else ''}blocks.{i}",
             index=i,
             encoder=encoder,
+            mixes=config.mixer_of(i) != "none",
             cross=both and not encoder,
-            mixture=(mixture := config.is_routed(i)),
-            plain=not mixture and bool(config.ff_size),
+            mixture=config.is_routed(i),
+            plain=config.is_plain(i),
         )
         for prefix, n_layers, encoder in stacks
         for i in range(n_layers)
@@ -124,7 +127,7 @@ def kv_head_parameters(config: ModelConfig) -> int:
     with latent attention, whose matrices have none of their own."""
     if config.attention.kv_latent is not None:
         return 0
-    attentions = sum(1 + layer.cross for layer in layers(config) if config.mixer_of(layer.index) == "attention")
+    attentions = sum(1 + layer.cross for layer in layers(config) if config.attends(layer.index))
     return 2 * attentions * config.head_size * (config.d_model + config.has_qkv_bias)
 
 
@@ -136,8 +139,9 @@ def built_parameters(config: ModelConfig) -> int:
 
 def _block(config: ModelConfig, layer: Layer) -> dict[str, int]:
     """The parameters of one block, by component."""
-    kind = config.mixer_of(layer.index)
-    counts = {"attention": _attention(config)} if kind == "attention" else {"mixer": _mixer(config, kind)}
+    counts = {"attention": _attention(config)} if config.attends(layer.index) else {}
+    if (kind := config.carried_by(layer.index)) is not None:
+        counts["mixer"] = _mixer(config, kind)
     if layer.cross:
         counts["cross-attention"] = _attention(config)
     if layer.plain:
@@ -164,7 +168,8 @@ def _attention(config: ModelConfig) -> int:
     if not config.positions.shared:
         own += place_products(config) * attention.n_heads * config.head_size * (config.d_model + config.has_qkv_bias)
     if attention.kv_latent is None:
-        return own + (attention.n_heads + 2 * attention.kv_heads) * config.head_size * config.has_qkv_bias
+        made = attention.n_heads * (1 + attention.gate) + 2 * attention.kv_heads
+        return own + made * config.head_size * config.has_qkv_bias
     latents = attention.kv_latent + (attention.q_latent or 0)  # each with a norm
     return own + latents + (latents + (config.positions.rotated or 0)) * config.has_qkv_bias
 
@@ -178,7 +183,7 @@ def _mixer(config: ModelConfig, kind: Mixer) -> int:
         return matrices + config.d_model * (own.width + own.conv_bias)
     channels = 2 * own.key_heads * d_key + own.n_heads * d_value
     convolved = channels * (own.width + own.conv_bias) if own.width > 1 else 0
-    norm = own.n_heads * d_value if own.channel_norm else d_value
+    norm = {"group": own.n_heads * d_value, "head": d_value, None: 0}[own.norm]
     numbers = 2 * own.n_heads * (own.decay == "token") + own.n_heads * (kind == "ssm")  # rates and steps; skips
     faded = own.n_heads * d_key * (own.decay == "channel")  # biases of the decay by channel, always there
     return matrices + convolved + norm + numbers + faded
@@ -210,7 +215,7 @@ def attention_weights(config: ModelConfig) -> int:
     d_q = attention.n_heads * config.head_size
     written = attention.n_heads * config.value_size * d
     if attention.kv_latent is None:
-        return d * (d_q + 2 * attention.kv_heads * config.head_size) + written
+        return d * (d_q * (1 + attention.gate) + 2 * attention.kv_heads * config.head_size) + written
     rotated = config.positions.rotated or 0
     queries = d * d_q if attention.q_latent is None else attention.q_latent * (d + d_q)
     made = attention.n_heads * (config.head_size - rotated + config.value_size)  # keys and values, from the latent
@@ -243,8 +248,8 @@ def _block_norms(config: ModelConfig, layer: Layer) -> int:
     """One norm a sublayer, two where sandwiched, one for all that share it; and those of queries and keys."""
     shared = config.parallel and config.shared_norm
     norms = 1 if shared else layer.sublayers * (2 if config.norm.placement == "sandwich" else 1)
-    norms -= layer.index == 0 and not config.norm.first
-    of_heads = qk_norm_weights(config) if config.mixer_of(layer.index) == "attention" else 0
+    norms -= layer.index == 0 and layer.mixes and not config.norm.first
+    of_heads = qk_norm_weights(config) if config.attends(layer.index) else 0
     return norms * _norm(config) + of_heads * (1 + layer.cross)
 
 

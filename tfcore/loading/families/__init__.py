@@ -14,6 +14,7 @@ from tfcore.loading.families.deberta import DEBERTA, DEBERTA_V2
 from tfcore.loading.families.deepseek import DEEPSEEK_V2, DEEPSEEK_V3
 from tfcore.loading.families.exaone import EXAONE4
 from tfcore.loading.families.falcon import FALCON
+from tfcore.loading.families.falcon_h1 import FALCON_H1
 from tfcore.loading.families.gemma import GEMMA, GEMMA2, GEMMA3
 from tfcore.loading.families.glm import GLM, GLM4
 from tfcore.loading.families.gpt2 import GPT2, GPT_BIGCODE
@@ -24,16 +25,19 @@ from tfcore.loading.families.gptj import GPTJ
 from tfcore.loading.families.granite import GRANITE, GRANITE_MOE
 from tfcore.loading.families.lfm2 import LFM2
 from tfcore.loading.families.llama import HELIUM, LLAMA, MINISTRAL, MISTRAL, QWEN2, QWEN3, SMOLLM3
+from tfcore.loading.families.mamba2 import MAMBA2
 from tfcore.loading.families.mapping import Family
 from tfcore.loading.families.marian import M2M100, MARIAN
 from tfcore.loading.families.mixtures import MIXTRAL, OLMOE, QWEN2_MOE, QWEN3_MOE
 from tfcore.loading.families.modernbert import MODERNBERT
 from tfcore.loading.families.narrow import ALBERT, ELECTRA
 from tfcore.loading.families.nemotron import NEMOTRON
+from tfcore.loading.families.nemotron_h import NEMOTRON_H
 from tfcore.loading.families.nomic import NOMIC_BERT
 from tfcore.loading.families.olmo import OLMO, OLMO2, OLMO3
 from tfcore.loading.families.opt import OPT
 from tfcore.loading.families.phi import PHI, PHI3
+from tfcore.loading.families.qwen3_next import QWEN3_5, QWEN3_5_MOE, QWEN3_NEXT
 from tfcore.loading.families.roberta import CAMEMBERT, MPNET, ROBERTA, XLM_ROBERTA
 from tfcore.loading.families.stablelm import STABLELM
 from tfcore.loading.families.starcoder2 import STARCODER2
@@ -48,6 +52,12 @@ _TRUNKS: dict[str, Family] = {
     "qwen2": QWEN2,
     "qwen3": QWEN3,
     "lfm2": LFM2,
+    "mamba2": MAMBA2,
+    "qwen3_next": QWEN3_NEXT,
+    "qwen3_5_text": QWEN3_5,
+    "qwen3_5_moe_text": QWEN3_5_MOE,
+    "falcon_h1": FALCON_H1,
+    "nemotron_h": NEMOTRON_H,
     "qwen2_moe": QWEN2_MOE,
     "qwen3_moe": QWEN3_MOE,
     "deepseek_v2": DEEPSEEK_V2,
@@ -116,15 +126,6 @@ OF_OTHERS: dict[str, tuple[object, ...]] = {
     "norm_topk_prob": (True,),
 }
 
-# Hybrids that are not read, and what of theirs there is nothing for; the layers with a state are there (MixerConfig).
-LACKING = {
-    "mamba2": "its queries, keys, values, gates and steps are made by one matrix, which is not taken apart",
-    "qwen3_next": "what its attention puts out is multiplied with a gate",
-    "qwen3_5_text": "what its attention puts out is multiplied with a gate",
-    "falcon_h1": "its layers have attention and a state beside each other",
-    "nemotron_h": "its layers are a state, attention or a feed-forward layer alone",
-}
-
 
 def family_of(values: Mapping[str, object]) -> Family:
     """The family whose settings these are.
@@ -136,9 +137,7 @@ def family_of(values: Mapping[str, object]) -> Family:
     if not isinstance(kind, str) or kind not in FAMILIES:
         near = get_close_matches(kind, FAMILIES) if isinstance(kind, str) else []
         known = "docs/models.md has those that are"
-        if isinstance(kind, str) and kind in LACKING:
-            known = f"{LACKING[kind]}; of hybrids, lfm2 is read"
-        elif near:
+        if near:
             known = (
                 f"of the {len(FAMILIES)} that are, the nearest by name: {', '.join(near)}; docs/models.md has them all"
             )

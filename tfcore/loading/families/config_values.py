@@ -126,7 +126,12 @@ class ConfigValues:
         return known_activation(name, self._or_default(name), gated)
 
     def rope(
-        self, d_head: int, of: str | None = None, base: str = "rope_theta", share: str = "partial_rotary_factor"
+        self,
+        d_head: int,
+        of: str | None = None,
+        base: str = "rope_theta",
+        share: str = "partial_rotary_factor",
+        silent: tuple[str, ...] = (),
     ) -> PositionsConfig:
         """The rotations, from rope_parameters or from the older rope_theta and rope_scaling.
 
@@ -135,6 +140,7 @@ class ConfigValues:
             of: the kind of layer whose rotations they are, FULL or SLIDING, in a family in which they differ by kind;
                 older files state a scaling of the FULL ones alone.
             base, share: the older names of their base, and of the share of a head's features that is rotated.
+            silent: further fields that may stand there, as they change nothing for texts.
         """
         field = "rope_scaling" if self.get("rope_scaling") else "rope_parameters"
         values = self.get(field) or {}
@@ -148,7 +154,9 @@ class ConfigValues:
                 raise ValueError(f"{field}={short(values)} must be an object")
         if inner := next((key for key, value in values.items() if isinstance(value, dict)), None):
             raise ValueError(f"{field}.{inner}={short(values[inner])}, rotations by kind of layer, is not supported")
-        if unread := next((key for key, value in values.items() if key not in ROPE and value is not None), None):
+        if unread := next(
+            (key for key, value in values.items() if key not in {*ROPE, *silent} and value is not None), None
+        ):
             raise ValueError(f"{field}.{short(unread)} is not supported; supported: {', '.join(sorted(ROPE))}")
         rotated = 1 if self.get(share) is None else self.number(share)
         stated = ConfigValues(values, {"rope_theta": self.number(base), "partial_rotary_factor": rotated})
@@ -162,19 +170,19 @@ class ConfigValues:
             rotated=None if rotated == d_head else rotated,
         )
 
-    def layer_types(self, usual: Callable[[int], bool]) -> list[str]:
-        """For each layer whether its attention is FULL or SLIDING.
+    def layer_types(self, usual: Callable[[int], bool], other: str = SLIDING) -> list[str]:
+        """For each layer whether it is FULL attention or of the other kind.
 
         Args:
-            usual: whether a layer has a window where the settings do not say it.
+            usual: whether a layer is of the other kind where the settings do not say it.
         """
         n, kinds = self.whole("num_hidden_layers"), self.get("layer_types")
         if kinds is None:
-            return [SLIDING if usual(layer) else FULL for layer in range(n)]
-        if not isinstance(kinds, list) or len(kinds) != n or not all(kind in (FULL, SLIDING) for kind in kinds):
+            return [other if usual(layer) else FULL for layer in range(n)]
+        if not isinstance(kinds, list) or len(kinds) != n or not all(kind in (FULL, other) for kind in kinds):
             raise ValueError(
                 f"layer_types={short(kinds)} is not supported; supported: for each of the {n} layers '{FULL}' or "
-                f"'{SLIDING}'"
+                f"'{other}'"
             )
         return kinds
 

@@ -1,7 +1,7 @@
 """LFM2 (arXiv:2511.23404): short convolutions in most layers, grouped-query attention with QK-norm in the others."""
 
 from tfcore.config import ModelConfig
-from tfcore.loading.families.config_values import FULL, ConfigValues, Tensors, short
+from tfcore.loading.families.config_values import ConfigValues, Tensors, short
 from tfcore.loading.families.llama import LAYER, llama_config
 from tfcore.loading.families.mapping import Family, of
 from tfcore.part_configs import LayerConfig, MixerConfig
@@ -28,17 +28,10 @@ def _lfm2(s: ConfigValues, tensors: Tensors) -> ModelConfig:
 
 def _kinds(s: ConfigValues) -> list[str]:
     """For each layer whether it is a convolution or attention."""
-    n, kinds, attending = s.whole("num_hidden_layers"), s.get("layer_types"), s.get("full_attn_idxs")
-    if kinds is None:
-        if attending is not None and not isinstance(attending, list):
-            raise ValueError(f"full_attn_idxs={short(attending)} must be a list of the layers with attention")
-        return [FULL if attending is None or i in attending else CONVOLUTION for i in range(n)]
-    if not isinstance(kinds, list) or len(kinds) != n or not all(kind in (FULL, CONVOLUTION) for kind in kinds):
-        raise ValueError(
-            f"layer_types={short(kinds)} is not supported; supported: for each of the {n} layers '{FULL}' or "
-            f"'{CONVOLUTION}'"
-        )
-    return kinds
+    attending = s.get("full_attn_idxs")
+    if attending is not None and not isinstance(attending, list):
+        raise ValueError(f"full_attn_idxs={short(attending)} must be a list of the layers with attention")
+    return s.layer_types(lambda layer: attending is not None and layer not in attending, CONVOLUTION)
 
 
 def _width(s: ConfigValues) -> int:

@@ -16,6 +16,21 @@ Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Shared:
+    """Where ours stand in a tensor of theirs that holds several of ours below each other, perhaps group by group.
+
+    Args:
+        groups: equal groups of rows that follow each other; 1 where the parts are whole.
+        width: rows of a group.
+        parts: rows of each group that are ours, part by part: first the first part of all groups, then the second.
+    """
+
+    groups: int
+    width: int
+    parts: tuple[range, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class WeightSource:
     """Where one module of ours, or one tensor, comes from.
 
@@ -31,10 +46,11 @@ class WeightSource:
         as_row: theirs is a matrix of one row, ours that row.
         in_turn: their rows of each expert are gate and up of the first unit, then those of the second; ours all gates,
             then all others.
-        factor: is multiplied with theirs.
+        factor: is multiplied with theirs; of several of theirs, or several parts of one, each with its own.
         neighbours: of queries and keys, the first and second of three: RoPE turns rows 2i and 2i + 1 of each head
             together (arXiv:2104.09864, eq. 34), ours i and i + half of those it turns.
         squeezed: theirs is of a convolution, (channel, 1, width), ours (channel, width).
+        shared: the first of theirs holds other tensors of ours, too.
         rotated_last: of latent attention: neighbours are turned together and stand last, ours first, in "each" head or
             in the one vector that has the key of "all" heads.
     """
@@ -46,9 +62,10 @@ class WeightSource:
     skipped: int = 0
     as_row: bool = False
     in_turn: bool = False
-    factor: float = 1.0
+    factor: float | tuple[float, ...] = 1.0
     neighbours: bool = False
     squeezed: bool = False
+    shared: Callable[[ModelConfig], Shared] | None = None
     rotated_last: Literal["each", "all"] | None = None
 
 
@@ -90,7 +107,7 @@ class Family:
     defaults: Mapping[str, object] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
     quantised: str | None = None
-    factors: Callable[[ConfigValues], Mapping[str, float]] | None = None
+    factors: Callable[[ConfigValues], Mapping[str, float | tuple[float, ...]]] | None = None
 
     def settings(self, values: Mapping[str, object]) -> ConfigValues:
         """The values of a config.json of this family."""
@@ -99,7 +116,7 @@ class Family:
     def scaled(self, values: Mapping[str, object]) -> "Family":
         """The family whose rows are multiplied as the settings say; itself where nothing is."""
         factors = self.factors(self.settings(values)) if self.factors is not None else {}
-        if {*factors.values()} <= {1.0}:
+        if all({*(one if isinstance(one, tuple) else (one,))} <= {1.0} for one in factors.values()):
             return self
         rows = {
             name: tuple(replace(source, factor=factors.get(name, 1.0)) for source in sources)
@@ -146,6 +163,7 @@ class Piece:
             order.
         rotated_last: these are the last rows of a head.
         squeezed: see WeightSource.
+        taken: groups of their rows, and the first and last of each group that are ours; None where all are.
     """
 
     source: str
@@ -163,6 +181,7 @@ class Piece:
     neighbours: tuple[int, int] | None = None
     rotated_last: bool = False
     squeezed: bool = False
+    taken: tuple[int, int, int] | None = None
 
     @property
     def place(self) -> tuple[int | slice, ...]:
@@ -174,6 +193,9 @@ class Piece:
         """Their tensor as it stands in ours."""
         tensor = tensor[0] if self.as_row else tensor[self.skipped :]
         tensor = tensor[:, 0] if self.squeezed else tensor
+        if self.taken:
+            groups, first, last = self.taken
+            tensor = tensor.unflatten(0, (groups, -1))[:, first:last].flatten(0, 1)
         if self.by_head:
             groups, n = self.by_head
             queries, keys, values = tensor.unflatten(0, (groups, n + 2, -1)).split((n, 1, 1), dim=1)
@@ -273,16 +295,17 @@ def _pieces(source: WeightSource, shape: Shape, config: ModelConfig) -> Iterator
     for expert in experts:
         start = 0
         pairs = (config.head_size, config.positions.rotated or config.head_size)
-        for i, (part, n) in enumerate(zip(source.names, _rows(inner[0], len(source.names), config), strict=True)):
+        for i, (part, n, rows, taken) in enumerate(_parts(source, inner[0], config)):
             transposed = source.transposed and len(inner) > 1
             name = part if expert is None else part.replace("#", str(expert))
-            asked = (n + source.skipped, *inner[1:])
+            asked = (rows + source.skipped, *inner[1:])
             turned = (*asked[:-2], asked[-1], asked[-2]) if transposed else asked
             shown = (1, *asked) if source.as_row else turned
             shown = (asked[0], 1, *asked[1:]) if source.squeezed else shown
             groups = config.attention.kv_heads
             by_head = (groups, config.attention.n_heads // groups) if source.by_head else None
-            how = transposed, source.offset, by_head, source.skipped, source.as_row, source.in_turn, source.factor
+            factor = source.factor[i] if isinstance(source.factor, tuple) else source.factor
+            how = transposed, source.offset, by_head, source.skipped, source.as_row, source.in_turn, factor
             turned_together = pairs if (source.neighbours and i < 2) or source.rotated_last else None
             if turned_together and source.rotated_last == "all":
                 turned_together = n, pairs[1]
@@ -297,8 +320,23 @@ def _pieces(source: WeightSource, shape: Shape, config: ModelConfig) -> Iterator
                 neighbours=turned_together,
                 rotated_last=last,
                 squeezed=source.squeezed,
+                taken=taken,
             )
             start += n
+
+
+def _parts(
+    source: WeightSource, total: int, config: ModelConfig
+) -> Iterator[tuple[str, int, int, tuple[int, int, int] | None]]:
+    """For each piece its name, its rows of ours, the rows that theirs has, and which of these it takes."""
+    shared = source.shared(config) if source.shared is not None else None
+    for i, (name, n) in enumerate(zip(source.names, _rows(total, len(source.names), config), strict=True)):
+        if i or shared is None:
+            yield name, n, n, None
+            continue
+        for part in shared.parts:
+            taken = (shared.groups, part.start, part.stop)
+            yield name, shared.groups * len(part), shared.groups * shared.width, taken
 
 
 def _rows(total: int, n: int, config: ModelConfig) -> list[int]:

@@ -34,41 +34,48 @@ def _mixtral(s: ConfigValues, tensors: Tensors) -> ModelConfig:
 
 
 def _qwen2_moe(s: ConfigValues, tensors: Tensors) -> ModelConfig:
+    window, last = s.window() if s.flag("use_sliding_window") else None, s.whole("max_window_layers", low=0)
+    layers = layers_of(s, lambda layer: layer % 2 == 0 and layer < last, window)
+    experts = shared_experts(s, s.flag("norm_topk_prob"))
+    return llama_config(s, tensors, qkv_bias=s.flag("qkv_bias"), experts=experts, layers=some_dense(s, layers))
+
+
+def _qwen3_moe(s: ConfigValues, tensors: Tensors) -> ModelConfig:
+    window = s.window() if s.flag("use_sliding_window") else None
+    layers = some_dense(s, tuple(LayerConfig(window=window) for _ in range(s.whole("num_hidden_layers"))))
+    return llama_config(
+        s, tensors, qk_norm="head", **biases(s), experts=_experts(s, s.flag("norm_topk_prob")), layers=layers
+    )
+
+
+def _olmoe(s: ConfigValues, tensors: Tensors) -> ModelConfig:
+    experts = replace(_experts(s, s.flag("norm_topk_prob")), d_expert=None)
+    return llama_config(s, tensors, qk_norm="width", **biases(s), experts=experts)
+
+
+def _experts(s: ConfigValues, renormalize: bool) -> ExpertsConfig:
+    return ExpertsConfig(
+        n_experts=s.whole("num_experts"),
+        top_k=s.whole("num_experts_per_tok"),
+        d_expert=s.whole("moe_intermediate_size", null=s.whole("intermediate_size")),
+        softmax="before",
+        renormalize=renormalize,
+        balance_loss=s.number("router_aux_loss_coef"),
+    )
+
+
+def shared_experts(s: ConfigValues, renormalize: bool) -> ExpertsConfig:
+    """A mixture with a shared expert of a width of its own, behind a gate."""
     each, shared = s.whole("moe_intermediate_size"), s.whole("shared_expert_intermediate_size")
     if shared % each:
         raise ValueError(
             f"shared_expert_intermediate_size={shared} is not supported; supported: a multiple of "
             f"moe_intermediate_size={each}"
         )
-    window, last = s.window() if s.flag("use_sliding_window") else None, s.whole("max_window_layers", low=0)
-    layers = layers_of(s, lambda layer: layer % 2 == 0 and layer < last, window)
-    experts = replace(_experts(s), n_shared=shared // each, shared_gate=True)
-    return llama_config(s, tensors, qkv_bias=s.flag("qkv_bias"), experts=experts, layers=_some_dense(s, layers))
+    return replace(_experts(s, renormalize), n_shared=shared // each, shared_gate=True)
 
 
-def _qwen3_moe(s: ConfigValues, tensors: Tensors) -> ModelConfig:
-    window = s.window() if s.flag("use_sliding_window") else None
-    layers = _some_dense(s, tuple(LayerConfig(window=window) for _ in range(s.whole("num_hidden_layers"))))
-    return llama_config(s, tensors, qk_norm="head", **biases(s), experts=_experts(s), layers=layers)
-
-
-def _olmoe(s: ConfigValues, tensors: Tensors) -> ModelConfig:
-    experts = replace(_experts(s), d_expert=None)
-    return llama_config(s, tensors, qk_norm="width", **biases(s), experts=experts)
-
-
-def _experts(s: ConfigValues) -> ExpertsConfig:
-    return ExpertsConfig(
-        n_experts=s.whole("num_experts"),
-        top_k=s.whole("num_experts_per_tok"),
-        d_expert=s.whole("moe_intermediate_size", null=s.whole("intermediate_size")),
-        softmax="before",
-        renormalize=s.flag("norm_topk_prob"),
-        balance_loss=s.number("router_aux_loss_coef"),
-    )
-
-
-def _some_dense(s: ConfigValues, layers: tuple[LayerConfig, ...]) -> tuple[LayerConfig, ...]:
+def some_dense(s: ConfigValues, layers: tuple[LayerConfig, ...]) -> tuple[LayerConfig, ...]:
     """The layers, of which those of mlp_only_layers, and those between decoder_sparse_step, have no experts."""
     step, plain = s.whole("decoder_sparse_step"), s.get("mlp_only_layers") or []
     if not isinstance(plain, list) or not all(isinstance(one, int) for one in plain):
