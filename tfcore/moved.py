@@ -287,7 +287,9 @@ MODULES = {
     "tfcore.figures.training.training_cost": "tfcore.views.training.scaling.draw.training_cost",
     "tfcore.figures.training.training_runs": "tfcore.views.training.lab.draw.runs",
     "tfcore.generation.kv_cache": "tfcore.kv_cache",
+    "tfcore.inspection.tuned_lens": "tfcore.inspection.affine_lens",
     "tfcore.loading.families.settings": "tfcore.loading.families.config_values",
+    "tfcore.loading.tuned_lenses": "tfcore.loading.lenses",
     "tfcore.tokenizers.typed": "tfcore.tokenizers.typed_text",
     "tfcore.training.kept": "tfcore.training.resumed_state",
     "tfcore.training.lab.choices": "tfcore.training.lab.option_effects",
@@ -618,7 +620,7 @@ NAMES = {
         "tfcore.views.inside.stream.say.skip": "loss_increases",
     },
     "tfcore.analysis.inside.tuned_lens": {
-        "tfcore.measures.lenses": "tuned_lens_logits divergence LensComparison compare_lenses mean_divergences"
+        "tfcore.measures.lenses": "affine_reader divergence LensReading compare_lenses mean_divergences"
     },
     "tfcore.analysis.model.architectures": {
         "tfcore.views.model.architectures.say": "NAMED allowed_pairs StrongestSource strongest_source largest_weights"

@@ -16,13 +16,13 @@ from tests.pretend_device import NAME
 from tfcore.generation.generate import generate
 from tfcore.generation.sampling import Sampling
 from tfcore.loading.checkpoints import load
+from tfcore.loading.lenses import load_lens
 from tfcore.loading.transcoders import chosen_dictionary, load_transcoders
-from tfcore.loading.tuned_lenses import load_tuned_lens
 from tfcore.measures.dictionaries.feature_scan import scan_features
 from tfcore.measures.dictionaries.growth import grown_features
 from tfcore.measures.dictionaries.quality import dictionary_quality, loss_recovered_together
 from tfcore.measures.heads.maps import attention_maps
-from tfcore.measures.lenses import stages
+from tfcore.measures.lenses import affine_reader, patchscope_reader, stages
 from tfcore.measures.neuron_scan import scan_neurons
 from tfcore.measures.one_text import next_logits
 from tfcore.training import growing_dictionaries
@@ -76,7 +76,10 @@ WORK = {
     "a scan of features": lambda model: scan_features(model, load_transcoders("stories"), np.array(IDS)),
     "a scan of neurons": lambda model: scan_neurons(model, np.array(IDS), 1),
     "a dictionary in training": growing,
-    "a tuned lens": lambda model: logit_lens(model, IDS[0], stages(model.config), load_tuned_lens("stories")),
+    "a tuned lens": lambda model: logit_lens(
+        model, IDS[0], stages(model.config), affine_reader(model, load_lens("stories", "tuned"))
+    ),
+    "a Patchscope": lambda model: logit_lens(model, IDS[0], reader=patchscope_reader(model, IDS[1])),
     "writing": lambda model: generate(model, IDS[0], Sampling(repetition_penalty=1.2, top_p=0.9), max_new_tokens=8),
     "low-rank updates": lora,
 }

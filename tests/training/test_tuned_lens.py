@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 
 from tests.small import difference, ids, model
 from tests.training.tiny_run import write_corpus
-from tfcore.measures.lenses import mean_divergences
+from tfcore.measures.lenses import affine_reader, logit_reader, mean_divergences
 from tfcore.training.data import Batch
 from tfcore.training.loop import TrainingSettings
 from tfcore.training.recipes.tuned_lens import TUNED_LENS, tuned_lens
@@ -26,10 +26,11 @@ def test_it_starts_as_the_logit_lens_and_comes_nearer_to_the_model():
     small, steps = model(), []
     before = {name: value.clone() for name, value in small.state_dict().items()}
     lens = train_tuned_lens(small, batches, SETTINGS, report=steps.append)
-    _, logit, _ = mean_divergences(small, lens, batches(0).ids.tolist())
-    assert steps[0].loss == pytest.approx(logit[:-1].mean(), rel=1e-5)
-    _, logit, tuned = mean_divergences(small, lens, batches(99).ids.tolist())  # rows that it was not trained on
-    assert (tuned[:-1] < 0.9 * logit[:-1]).all()
+    readers = {"logit": logit_reader(small), "tuned": affine_reader(small, lens)}
+    _, found = mean_divergences(small, readers, batches(0).ids.tolist())
+    assert steps[0].loss == pytest.approx(found["logit"][:-1].mean(), rel=1e-5)
+    _, found = mean_divergences(small, readers, batches(99).ids.tolist())  # rows that it was not trained on
+    assert (found["tuned"][:-1] < 0.9 * found["logit"][:-1]).all()
     assert all(torch.equal(before[name], value) for name, value in small.state_dict().items())
 
 

@@ -2,23 +2,21 @@
 
 import functools
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
-from torch import Tensor
 
 from tfcore.device import device as pick_device
 from tfcore.files import CheckpointError, read_json
 from tfcore.inspection.transcoders import SparseAutoencoder, Transcoder, TranscoderConfig, module_of
 from tfcore.loading.checkpoints import PRETRAINED, beside
+from tfcore.loading.int8 import rounded, whole
 from tfcore.loading.weights import read_floats
 
 FOLDER = "transcoders"  # below the folder of their model
-INT8 = 127  # the largest whole number that a weight is rounded to
-SCALE = "scale"  # after the name of a matrix of int8: one factor for each of its rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,7 @@ def save_transcoders(
     for transcoder in given:
         weights = {name: value.detach().cpu() for name, value in transcoder.state_dict().items()}
         if dtype == torch.int8:
-            kept = {part: tensor for name, value in weights.items() for part, tensor in _rounded(name, value)}
+            kept = {part: tensor for name, value in weights.items() for part, tensor in rounded(name, value)}
         else:
             kept = {name: value.to(dtype).contiguous() for name, value in weights.items()}
         save_file(kept, folder / file_of(transcoder.config))
@@ -61,26 +59,6 @@ def save_transcoders(
     (folder / "config.json").write_text(json.dumps(said, indent=2) + "\n", "utf-8")
     if card is not None:
         (folder / "CARD.md").write_text(card, "utf-8")
-
-
-def _rounded(name: str, value: Tensor) -> Iterator[tuple[str, Tensor]]:
-    """A matrix as int8 and a scale for each row, which keeps its length; a bias as it is."""
-    if value.dim() == 1:
-        yield name, value.contiguous()
-        return
-    whole = (value / value.abs().amax(dim=1, keepdim=True).clamp(min=1e-12) * INT8).round()
-    yield name, whole.to(torch.int8)
-    yield f"{name}.{SCALE}", value.norm(dim=1) / whole.norm(dim=1).clamp(min=1)
-
-
-def _whole(weights: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
-    """The weights of a file: matrices of whole numbers times the scales of their rows."""
-    scales = {name: weights.pop(f"{name}.{SCALE}") for name in list(weights) if f"{name}.{SCALE}" in weights}
-    for name, scale in scales.items():
-        if scale.shape != weights[name].shape[:1]:
-            raise CheckpointError(f"{path} has {len(scale.flatten())} scales for {len(weights[name])} rows of {name}")
-        weights[name] = weights[name] * scale[:, None]
-    return weights
 
 
 def file_of(config: TranscoderConfig) -> str:
@@ -128,7 +106,7 @@ def _read(folder: Path, config: TranscoderConfig) -> Transcoder:
     path = folder / name
     if any(mark in name for mark in "/\\"):
         raise CheckpointError(f"{folder / 'config.json'} names {config.writes[:80]!r}, which is no activation")
-    weights = _whole(read_floats(path), path)
+    weights = whole(read_floats(path), path)
     shapes = {name: tuple(value.shape) for name, value in weights.items()}
     if shapes != (wanted := config.shapes):
         raise CheckpointError(f"{path} has tensors of shapes {shapes}; its config asks for {wanted}")

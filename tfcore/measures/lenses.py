@@ -1,8 +1,9 @@
-"""The stream read as a prediction at each stage: by the unembedding alone, and by a tuned lens."""
+"""The stream read as a prediction at each stage: by the unembedding alone, by an affine lens, by the model itself."""
 
-from collections.abc import Iterable, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 import torch
@@ -11,12 +12,15 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.config import ModelConfig
+from tfcore.inspection.affine_lens import AffineLens
 from tfcore.inspection.capture import known_names, layer_of
-from tfcore.inspection.tuned_lens import TunedLens
+from tfcore.kv_cache import KVCache
 from tfcore.linear import Embedding, Linear
 from tfcore.measures import information
 from tfcore.measures.one_text import one_text
-from tfcore.model import Transformer
+from tfcore.model import NO_LOGITS, Transformer
+
+Kind = TypeVar("Kind", bound=str)  # the name of a lens
 
 
 def unembedding(model: Transformer, ids: slice | list[int] = slice(None)) -> Float[Tensor, "token d_model"]:
@@ -81,22 +85,71 @@ def lens_logits(model: Transformer, x: Float[Tensor, "*batch d_model"]) -> Float
 
 
 @torch.no_grad()
-def stage_states(
-    model: Transformer, ids: Sequence[int], tuned: TunedLens | None = None
-) -> Float[Tensor, "stage seq d_model"]:
-    """The stream after every stage and at every position of a text, translated where a tuned lens is given; errors as
-    of check_model."""
+def stage_states(model: Transformer, ids: Sequence[int]) -> dict[str, Float[Tensor, "seq d_model"]]:
+    """The stream after every stage, by its name, at every position of a text; errors as of check_model."""
     check_model(model)
-    names = stages(model.config)
-    states = model.activations(one_text(model, ids), names)
-    return torch.cat([states[name] if tuned is None else tuned(name, states[name]) for name in names])
+    states = model.activations(one_text(model, ids), stages(model.config))
+    return {name: state.squeeze(0) for name, state in states.items()}
 
 
-def tuned_lens_logits(
-    model: Transformer, lens: TunedLens, stage: str, x: Float[Tensor, "*batch d_model"]
-) -> Float[Tensor, "*batch vocab"]:
-    """TunedLens(x) = LogitLens(A x + b), with the translator of the stage (arXiv:2303.08112, section 3)."""
-    return lens_logits(model, lens(stage, x))
+@dataclass(frozen=True, slots=True)
+class LensReader:
+    """One way to read states of the stream as predictions.
+
+    Args:
+        stages: names of the states that it reads, in the order of computation; the last is the model's own output.
+        read: (name of a state, the state at some positions) -> logits there.
+    """
+
+    stages: tuple[str, ...]
+    read: Callable[[str, Float[Tensor, "position d_model"]], Float[Tensor, "position vocab"]]
+
+    def at(self, chosen: Sequence[str]) -> "LensReader":
+        """The same at those of its states that are chosen, and at the last."""
+        return LensReader((*(name for name in self.stages[:-1] if name in chosen), self.stages[-1]), self.read)
+
+
+def logit_reader(model: Transformer) -> LensReader:
+    """The logit lens, which reads every state."""
+    return LensReader(stages(model.config), lambda _, x: lens_logits(model, x))
+
+
+def affine_reader(model: Transformer, lens: AffineLens) -> LensReader:
+    """A tuned lens or a Jacobian lens: Lens(x) = LogitLens(A x + b), at the states that have a map and the last."""
+    *names, last = stages(model.config)
+    mapped = (*(name for name in names if name in lens.stages), last)
+    return LensReader(mapped, lambda name, x: lens_logits(model, lens(name, x)))
+
+
+IDENTITY = "cat -> cat\n1135 -> 1135\nhello -> hello\n?"  # the prompt in the code of arXiv:2401.06102
+
+
+def patchscope_reader(model: Transformer, prompt: Sequence[int]) -> LensReader:
+    """A Patchscope with a prompt of token identity (arXiv:2401.06102, section 4.1): the model itself reads a state,
+    which takes the place of the last token's after the same block, behind a prompt of which every line repeats a word.
+
+    It reads the states between blocks. After the last one nothing is left to compute: the model's own output.
+
+    Args:
+        prompt: ids of IDENTITY.
+    """
+    *before, _ = prompt
+    names = tuple(name for name in stages(model.config) if not name.endswith("resid_mid"))
+
+    @functools.cache
+    def prompted(rows: int) -> KVCache:
+        """The keys and values of the prompt, once for each state that is read."""
+        kept = KVCache(model.config, 1, capacity=len(prompt), device=model.device, dtype=model.dtype)
+        model(one_text(model, before), cache=kept, logits_to_keep=NO_LOGITS)
+        kept.select(torch.zeros(rows, dtype=torch.long))
+        return kept
+
+    @torch.no_grad()
+    def read(name: str, x: Float[Tensor, "position d_model"]) -> Float[Tensor, "position vocab"]:
+        hidden = model.resume(x[:, None], names.index(name), cache=prompted(len(x)))
+        return cast("Tensor", model.to_logits(hidden[:, 0]))
+
+    return LensReader(names, read)
 
 
 def divergence(final: Float[Tensor, "*batch vocab"], read: Float[Tensor, "*batch vocab"]) -> Float[Tensor, "*batch"]:
@@ -106,38 +159,40 @@ def divergence(final: Float[Tensor, "*batch vocab"], read: Float[Tensor, "*batch
 
 
 @dataclass(frozen=True, slots=True)
-class LensComparison:
-    """Both lenses at every stage and position of a text.
+class LensReading:
+    """What one lens reads at its stages and at some positions of a text.
 
     Args:
-        stages: names of the stream's states.
-        logit, tuned: KL divergence of the model's prediction from what each lens reads, nats.
-        logit_best, tuned_best: ids of the top predictions.
+        stages: names of the states.
+        divergence: KL divergence of the model's prediction from what is read, nats.
+        best: ids of the top predictions.
     """
 
     stages: tuple[str, ...]
-    logit: Float[ndarray, "stage seq"]
-    tuned: Float[ndarray, "stage seq"]
-    logit_best: Int[ndarray, "stage seq"]
-    tuned_best: Int[ndarray, "stage seq"]
+    divergence: Float[ndarray, "stage seq"]
+    best: Int[ndarray, "stage seq"]
 
 
 @torch.no_grad()
-def compare_lenses(model: Transformer, lens: TunedLens, ids: Sequence[int]) -> LensComparison:
-    """Read every state of a text by both lenses; errors as of check_model."""
-    names, states = stages(model.config), stage_states(model, ids)
-    final = lens_logits(model, states[-1])
-    rows = []
-    for name, x in zip(names, states, strict=True):  # one by one: all logits at once would be stage * seq * vocab
-        plain, tuned = lens_logits(model, x), tuned_lens_logits(model, lens, name, x)
-        rows.append((divergence(final, plain), divergence(final, tuned), plain.argmax(1), tuned.argmax(1)))
-    return LensComparison(names, *(torch.stack(part).cpu().numpy() for part in zip(*rows, strict=True)))
+def compare_lenses(
+    model: Transformer, readers: Mapping[Kind, LensReader], states: Mapping[str, Float[Tensor, "seq d_model"]]
+) -> dict[Kind, LensReading]:
+    """Read the states of a text, as stage_states gives them, by several lenses, each under its name."""
+    final = lens_logits(model, states[stages(model.config)[-1]])
+    found = {}
+    for kind, reader in readers.items():
+        rows = []
+        for name in reader.stages:  # one by one: all logits at once would be stage * seq * vocab
+            read = reader.read(name, states[name])
+            rows.append((divergence(final, read), read.argmax(1)))
+        found[kind] = LensReading(reader.stages, *(torch.stack(part).cpu().numpy() for part in zip(*rows, strict=True)))
+    return found
 
 
 def mean_divergences(
-    model: Transformer, lens: TunedLens, texts: Iterable[Sequence[int]]
-) -> tuple[int, Float[ndarray, " stage"], Float[ndarray, " stage"]]:
-    """(tokens, by the logit lens, by the tuned lens): the mean KL divergence at each stage over all tokens of texts."""
-    compared = [compare_lenses(model, lens, ids) for ids in texts]
-    logit, tuned = (np.concatenate([getattr(one, kind) for one in compared], axis=1) for kind in ("logit", "tuned"))
-    return logit.shape[1], logit.mean(1), tuned.mean(1)
+    model: Transformer, readers: Mapping[Kind, LensReader], texts: Iterable[Sequence[int]]
+) -> tuple[int, dict[Kind, Float[ndarray, " stage"]]]:
+    """(tokens, by each lens): the mean KL divergence at its stages over all tokens of texts; errors of check_model."""
+    compared = [compare_lenses(model, readers, stage_states(model, ids)) for ids in texts]
+    found = {kind: np.concatenate([one[kind].divergence for one in compared], axis=1) for kind in readers}
+    return next(iter(found.values())).shape[1], {kind: values.mean(1) for kind, values in found.items()}

@@ -12,8 +12,9 @@ FACTS = Facts(
     "sum, each part's share in a logit can be computed exactly, and the sum can be read after any layer.",
     answers="Where does a logit come from? The contribution of every part, and the logit lens layer by layer.",
     shows="every head's, layer's and the embedding's share in a chosen token's logit, adding up exactly; the logit "
-    "lens as a grid of predictions, and for `stories` and `stories-learned` a tuned lens, with the KL divergence of "
-    "both from the model; length and direction of the stream; any layer left out, and the loss increase of each token",
+    "lens as a grid of predictions, the tuned lens, the Jacobian lens and a Patchscope where a model has them, and the "
+    "KL divergence of each from the model; length and direction of the stream; any layer left out, and the loss "
+    "increase of each token",
     sections=Sections(
         label="Look at",
         key="show",
@@ -30,6 +31,8 @@ FACTS = Facts(
         "logit lens": "show=lens",
         "residual stream": "",
         "tuned lens": "show=lens&by_lens=tuned",
+        "Jacobian lens": "show=lens",
+        "Patchscope": "show=lens&by_lens=patchscope",
     },
     parts=("unembedding",),
 )

@@ -39,6 +39,7 @@ MARY = {"text": "When Mary and John went to the store, John gave a drink to", "p
 TRY_REAL: dict[str, dict[str, Any]] = {
     "“Mary”, not “John” (smollm2)": {"show": "who", **MARY, **metric.two_tokens(" Mary", " John")},
     "where “Mary” comes up (smollm2)": {"show": "lens", **MARY},
+    "read by smollm2 itself": {"show": "lens", **MARY, "by_lens": "patchscope"},
 }
 
 
@@ -64,7 +65,7 @@ page.try_this(examples)
 under = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     section = controls.sections(FACTS.sections)
-    tuned = choose_lens(model) if section == "lens" else None
+    by = choose_lens(model) if section == "lens" else "logit"
     more, bos = _reading.more_settings(model)
 reading = _reading.checked(model, pasted, TOKENS, bos=bos)
 if section in ("who", "lens"):
@@ -73,7 +74,7 @@ if section in ("who", "lens"):
 with under:
     in_your_text.above(pasted)
 if section == "lens":
-    logit_lens(reading, tuned, more, other)
+    logit_lens(reading, by, more, other)
 elif section == "who":
     who_wrote(reading, more, other)
 else:

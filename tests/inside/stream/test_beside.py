@@ -70,6 +70,6 @@ def test_paths_are_those_of_each_reading():
     here, there = place(FIRST, " ball"), place(SECOND, " ball")
     shown = views.lens_beside(FIRST, SECOND, here, there)
     for one, reading, (position, token) in zip(shown.result, (FIRST, SECOND), (here, there), strict=True):
-        np.testing.assert_array_equal(one.probability, path_of(reading, position, (token,), None).probability)
+        np.testing.assert_array_equal(one.probability, path_of(reading, position, (token,), "logit").probability)
     assert [line.name for line in shown.chart.data] == list(NAMES)
     assert shown.numbers().columns.tolist() == ["of", "stage", "probability"]

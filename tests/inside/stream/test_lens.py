@@ -8,7 +8,7 @@ import torch
 
 import tfcore
 from tests import small
-from tfcore.measures.lenses import lens_logits, stage_states, stages, unembedding
+from tfcore.measures.lenses import lens_logits, logit_reader, stage_states, stages, unembedding
 from tfcore.views.inside.stream.measure.lens import Lens, TokenPath, lens_cells, logit_lens, spread_out, tokens_at
 from tfcore.views.inside.stream.say.lens import (
     correct_at_ends,
@@ -79,7 +79,7 @@ def test_the_path_of_a_token_agrees_with_the_lens():
     model = small.model()
     found = logit_lens(model, TEXT)
     tokens = [TEXT[5], 7]
-    path = tokens_at(model, stage_states(model, TEXT), 4, tokens)
+    path = tokens_at(stage_states(model, TEXT), logit_reader(model), 4, tokens)
     np.testing.assert_allclose(path.probability[:, 0], found.next_probability[:, 4], atol=1e-6)
     np.testing.assert_array_equal(path.rank[:, 0], found.next_rank[:, 4])
     logits = model(torch.tensor([TEXT])).logits[0, 4]
@@ -90,9 +90,9 @@ def test_states_that_are_kept_serve_every_position_and_token():
     model = small.model()
     states = stage_states(model, TEXT)
     for position in (0, 4, len(TEXT) - 1):
-        logits = lens_logits(model, states[:, position])
-        path = tokens_at(model, states, position, [7, 3])
-        alone = tokens_at(model, stage_states(model, TEXT[: position + 1]), position, [7, 3])
+        logits = lens_logits(model, torch.stack([state[position] for state in states.values()]))
+        path = tokens_at(states, logit_reader(model), position, [7, 3])
+        alone = tokens_at(stage_states(model, TEXT[: position + 1]), logit_reader(model), position, [7, 3])
         for stage, row in enumerate(logits.tolist()):
             assert path.rank[stage].tolist() == [sum(x > row[token] for x in row) for token in (7, 3)]
         for name in ("probability", "logits", "rank"):
@@ -150,11 +150,11 @@ def test_what_the_page_says_of_the_ball():
     model, tokenizer = tfcore.load("stories")
     text = "Once upon a time there was a little girl named Lily. Lily had a red ball. One day Lily lost the red"
     ids, (ball,), (red,) = tokenizer.encode(text), tokenizer.encode(" ball"), tokenizer.encode(" red")
-    path = tokens_at(model, stage_states(model.eval(), ids), len(ids) - 1, [ball])
+    path = tokens_at(stage_states(model.eval(), ids), logit_reader(model), len(ids) - 1, [ball])
     names = stages(model.config)
     first = names.index("blocks.1.resid_mid")
     assert path.rank[first - 1, 0] > 0 == path.rank[first:, 0].max(), "from attention 1 on"
-    of_red = tokens_at(model, stage_states(model, ids), len(ids) - 1, [red])
+    of_red = tokens_at(stage_states(model, ids), logit_reader(model), len(ids) - 1, [red])
     assert of_red.rank[2, 0] == 0, "after feed-forward 0 red itself leads"
     assert round(float(path.probability[names.index("blocks.3.resid_mid"), 0]), 3) == 0.999
 

@@ -142,18 +142,30 @@ def test_the_tuned_lens_translates_every_state_but_the_last():
     assert array(drawn["climb"][1]["data"][0]["y"])[4] == pytest.approx(float(read[-1, best].exp()), abs=1e-5)
     own = logits(HE).log_softmax(-1)
     divergence = float((own.exp() * (own - read)).sum(-1).mean())
-    assert drawn["both"][1]["data"][1]["y"][4] == pytest.approx(divergence, abs=1e-4)
-    assert f"and {divergence:.2f}" in drawn["both"][0]["caption"]
+    assert drawn["lenses"][1]["data"][1]["y"][4] == pytest.approx(divergence, abs=1e-4)
+    assert f", {divergence:.2f} and" in drawn["lenses"][0]["caption"]
     plain = figures(opened(show="Logit lens", text=HE))
-    assert plain["both"][1]["data"] == drawn["both"][1]["data"]
+    assert plain["lenses"][1]["data"] == drawn["lenses"][1]["data"]
     assert plain["lens"][1]["data"][0]["text"] != drawn["lens"][1]["data"][0]["text"]
 
 
 def test_a_model_without_a_tuned_lens_offers_none_and_says_which_do():
     test = opened(model="induction", show="Logit lens", text="red ball. a red", by_lens="tuned lens")
-    assert "by_lens" not in {control.key for control in test.get("button_group")}
-    assert "both" not in figures(test)
-    assert "stories and stories-learned have one here" in words(test)
+    (choice,) = (control for control in test.get("button_group") if control.key == "by_lens")
+    assert choice.options == ["logit lens", "Patchscope"]
+    assert [line["name"] for line in figures(test)["lenses"][1]["data"]] == choice.options
+    assert "stories-learned have one here" in words(test)
+
+
+def test_a_patchscope_reads_the_states_between_blocks():
+    test = opened(show="Logit lens", text=HE, by_lens="Patchscope")
+    drawn = figures(test)
+    assert drawn["lens"][1]["layout"]["xaxis"]["ticktext"] == ["embed", *(f"block {i}" for i in range(4))]
+    np.testing.assert_allclose(
+        array(drawn["lens"][1]["data"][0]["z"])[:, -1], logits(HE).softmax(-1).amax(-1), atol=1e-5
+    )
+    assert "takes the place of the last token's" in words(test)
+    assert [line["name"] for line in drawn["lenses"][1]["data"]] == ["logit lens", "tuned lens", "Patchscope"]
 
 
 def test_lengths_are_those_of_the_captured_stream():
@@ -293,7 +305,7 @@ def stories() -> Any:
 
 
 def test_from_which_stage_on_stories_predicts_the_ball_again(stories):
-    found, pieces = lens_of(Reading("stories", TEXT), lenses.stages(stories[0].config), None)
+    found, pieces = lens_of(Reading("stories", TEXT), lenses.stages(stories[0].config), "logit")
     first = {stage: guesses[-1][0] for stage, guesses in zip(found.stages, pieces, strict=True)}
     assert [first[f"blocks.{stage}"] for stage in ("0.resid_post", "1.resid_mid")] == [" red", " ball"]
     assert set(list(first.values())[3:]) == {" ball"}

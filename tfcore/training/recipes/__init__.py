@@ -18,6 +18,7 @@ from tfcore.training.recipes.ladder_positions import POSITIONS, positions
 from tfcore.training.recipes.ladder_positions import measured as of_positions
 from tfcore.training.recipes.ladder_scaling import SCALING, scaling
 from tfcore.training.recipes.ladder_scaling import measured as of_scaling
+from tfcore.training.recipes.lenses import LENSES, lenses, of_lenses
 from tfcore.training.recipes.mixing import MIXING, mixing, of_mixing
 from tfcore.training.recipes.neurons import NEURONS, neurons
 from tfcore.training.recipes.preference import PREFERENCE, of_preference, preference
@@ -247,5 +248,14 @@ RECIPES: dict[str, Entry] = {
         "tuned lenses of stories and stories-learned: an affine translator for each state of the stream",
         "10 minutes",
         "KL to the model after block 1 of stories 0.98 nats on held-out stories, 1.95 by the logit lens",
+    ),
+    "smollm2-lenses": Entry(
+        lenses,
+        LENSES,
+        lambda _: of_lenses(),
+        "a Jacobian lens and a tuned lens of smollm2, for ten states of the stream",
+        "1 hour",
+        "after block 11 the logit lens is 16.5 nats from the model on one sentence; no weights of these ship yet",
+        measured_on_corpus=False,
     ),
 }

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -144,7 +145,7 @@ def texts_of(
     if not recipe.written:
         streams = {name: _read_or_written(name, recipe, corpus, model, tokenizer) for name in recipe.sources}
         return StudyTexts(streams, [tokenizer.encode(story) for story in data.held_out(corpus)])
-    streams = {name: _stream(name, recipe, corpus, out, model, tokenizer) for name in recipe.sources}
+    streams = {name: stream_of(name, recipe, corpus, out, model, tokenizer) for name in recipe.sources}
     held_out = []
     for name, weight in recipe.sources.items():
         size = max(1, int(HELD_OUT * len(streams[name])) // recipe.seq) * recipe.seq
@@ -155,8 +156,19 @@ def texts_of(
     return StudyTexts(streams, held_out)
 
 
-def _stream(
-    name: str, recipe: TranscodersRecipe, corpus: Path, out: Path, model: Transformer, tokenizer: Tokenizer
+class TextsRecipe(Protocol):
+    """What is asked of a recipe whose texts are read: rows of `seq` tokens that the model writes, from a seed."""
+
+    @property
+    def written(self) -> int: ...  # rows
+    @property
+    def seq(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
+
+
+def stream_of(
+    name: str, recipe: TextsRecipe, corpus: Path, out: Path, model: Transformer, tokenizer: Tokenizer
 ) -> np.ndarray:
     """One source as a row of ids, kept in `out`."""
     path = out / "texts" / f"{name}.npy"
@@ -167,7 +179,7 @@ def _stream(
 
 
 def _read_or_written(
-    name: str, recipe: TranscodersRecipe, corpus: Path, model: Transformer, tokenizer: Tokenizer
+    name: str, recipe: TextsRecipe, corpus: Path, model: Transformer, tokenizer: Tokenizer
 ) -> np.ndarray:
     if name == WRITTEN:
         writer = copy.deepcopy(model).to(torch.bfloat16) if model.device.type == "cuda" else model

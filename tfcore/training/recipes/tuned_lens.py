@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from tfcore.inspection.tuned_lens import TunedLens
+from tfcore.inspection.affine_lens import AffineLens
 from tfcore.loading.checkpoints import load
-from tfcore.loading.tuned_lenses import load_tuned_lens, save_tuned_lens
-from tfcore.measures.lenses import mean_divergences, stage_names, stages
+from tfcore.loading.lenses import load_lens, save_lens
+from tfcore.measures.lenses import affine_reader, logit_reader, mean_divergences, stage_names, stages
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import BPETokenizer
 from tfcore.training import data, story_texts
@@ -67,8 +67,8 @@ def tuned_lens(
             return data.text_windows(streams, story_texts.WEIGHTS, recipe.settings.rows, seq, generator)
 
         trained = train_tuned_lens(model, batches, recipe.settings, out / name / "run", report)
-        save_tuned_lens(out / name, trained)
-        said |= _measured(name, load_tuned_lens(out / name, device="cpu"), corpus)  # as it ships, in half precision
+        save_lens(out / name, trained)
+        said |= _measured(name, load_lens(out / name, "tuned", device="cpu"), corpus)  # as it ships, in half precision
     return said
 
 
@@ -79,24 +79,26 @@ def of_tuned_lens(recipe: TunedLensRecipe, corpus: Path) -> dict[str, float]:
         CorpusError: when a text below `corpus` is missing.
     """
     return {
-        k: v for name in recipe.models for k, v in _measured(name, load_tuned_lens(name, device="cpu"), corpus).items()
+        k: v
+        for name in recipe.models
+        for k, v in _measured(name, load_lens(name, "tuned", device="cpu"), corpus).items()
     }
 
 
-def _measured(name: str, lens: TunedLens, corpus: Path) -> dict[str, float]:
+def _measured(name: str, lens: AffineLens, corpus: Path) -> dict[str, float]:
     model, tokenizer = _shipped(name)
     stories = [tokenizer.encode(story) for story in data.held_out(corpus)]
     return {f"{name} {key}": value for key, value in measured(model, lens, stories).items()}
 
 
-def measured(model: Transformer, lens: TunedLens, stories: Sequence[Sequence[int]]) -> dict[str, float]:
+def measured(model: Transformer, lens: AffineLens, stories: Sequence[Sequence[int]]) -> dict[str, float]:
     """The numbers of the card: the mean KL(model || lens) in nats of either lens at each stage but the last, over every
     MEASURED-th story, at most a context of each."""
     texts = [ids[: model.config.max_seq_len] for ids in stories[::MEASURED] if len(ids) > 1]
-    tokens, logit, tuned = mean_divergences(model, lens, texts)
+    tokens, found = mean_divergences(model, {"logit": logit_reader(model), "tuned": affine_reader(model, lens)}, texts)
     said: dict[str, float] = {"tokens": tokens}
-    for stage, *values in list(zip(stage_names(stages(model.config)), logit, tuned, strict=True))[:-1]:
-        said |= {f"{stage} {kind}_lens": round(float(v), 4) for kind, v in zip(("logit", "tuned"), values, strict=True)}
+    for i, stage in enumerate(stage_names(stages(model.config))[:-1]):
+        said |= {f"{stage} {kind}_lens": round(float(values[i]), 4) for kind, values in found.items()}
     return said
 
 

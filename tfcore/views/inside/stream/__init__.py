@@ -3,8 +3,8 @@
 from tfcore.views.inside.stream.beside import lens_beside as lens_beside
 from tfcore.views.inside.stream.beside import parts_beside as parts_beside
 from tfcore.views.inside.stream.beside import place_beside as place_beside
-from tfcore.views.inside.stream.lens import both_lenses as both_lenses
 from tfcore.views.inside.stream.lens import lens as lens
+from tfcore.views.inside.stream.lens import lenses as lenses
 from tfcore.views.inside.stream.lens import stage_by_stage as stage_by_stage
 from tfcore.views.inside.stream.parts import parts as parts
 from tfcore.views.inside.stream.parts import promoted as promoted

@@ -40,7 +40,7 @@ def lens_beside(first: Reading, second: Reading, place: Place, other: Place) -> 
     Args:
         place, other: position and token in the first reading and in the second.
     """
-    paths = tuple(path_of(one, at, (token,), None) for one, (at, token) in ((first, place), (second, other)))
+    paths = tuple(path_of(one, at, (token,), "logit") for one, (at, token) in ((first, place), (second, other)))
     names, (piece,) = names_of(first, second), answers(first, place[1:])
     return View(
         key="lens-beside",

@@ -1,39 +1,48 @@
-"""The logit lens: the stream after each part of a model, read as if it were the last; and the tuned lens."""
+"""The lenses: the stream after each part of a model, read as if it were the last, through a map, or by the model."""
 
 import pandas as pd
 
-from tfcore.inspection.tuned_lens import TunedLens
-from tfcore.measures.lenses import divergence, lens_logits, stage_names, tuned_lens_logits
+from tfcore.inspection.affine_lens import AffineLens
+from tfcore.measures.lenses import affine_reader, divergence, lens_logits, patchscope_reader, stage_names
 from tfcore.measures.token_text import label, tick_labels
 from tfcore.views.finding import state
 from tfcore.views.inside.stream.draw.lens import CELL, divergence_figure, lens_grid, token_path_figure
-from tfcore.views.inside.stream.measure.lens import Lens, cells_of, compared_of, lens_of, logit_lens, path_of
+from tfcore.views.inside.stream.measure.lens import (
+    LENSES,
+    By,
+    Lens,
+    cells_of,
+    compared_of,
+    lens_of,
+    logit_lens,
+    path_of,
+)
 from tfcore.views.inside.stream.measure.text import answers, read_of
 from tfcore.views.inside.stream.say.lens import (
     correct_at_ends,
     correct_by_stage,
     leads_from,
-    lens_divergence,
+    lens_divergences,
     probability_by_stage,
 )
-from tfcore.views.sources import Reading, opened
+from tfcore.views.sources import Reading
 from tfcore.views.view import View, view
 
 ROWS = 32  # positions shown at a time
 
 
 @view
-def lens(reading: Reading, stages: tuple[str, ...], tuned: str | None, position: int, first: int = 0) -> View:
-    """The logit or tuned lens: the top prediction after each stage, at some positions of a text.
+def lens(reading: Reading, stages: tuple[str, ...], by: By, position: int, first: int = 0) -> View:
+    """The top prediction after each stage, read by a lens, at some positions of a text.
 
     Args:
         stages: names of the stream's states, a column each.
-        tuned: name of the model whose tuned lens reads them; None for the logit lens.
+        by: the lens that reads them: logit, patchscope; tuned, jacobian where the model's name has one.
         position: that is marked.
         first: position that is shown first.
     """
-    read, pieces = lens_of(reading, stages, tuned)
-    printed, tokens = cells_of(reading, stages, tuned), read_of(reading).tokens
+    read, pieces = lens_of(reading, stages, by)
+    printed, tokens = cells_of(reading, stages, by), read_of(reading).tokens
     labels, shown = tick_labels(tokens, 10), slice(first, first + ROWS)
     return View(
         key="lens",
@@ -64,16 +73,20 @@ def lens(reading: Reading, stages: tuple[str, ...], tuned: str | None, position:
         ),
         table=lambda: _table(read, pieces, tokens),
         formula=(
-            r"\mathrm{LogitLens}(x_\ell) = \mathrm{Norm}_{final}(x_\ell)\, W_U, \qquad "
-            r"\mathrm{TunedLens}(x_\ell) = \mathrm{LogitLens}(A_\ell\, x_\ell + b_\ell)"
+            r"\begin{gathered} \mathrm{LogitLens}(x_\ell) = \mathrm{Norm}_{final}(x_\ell)\, W_U, \qquad "
+            r"\mathrm{TunedLens}(x_\ell) = \mathrm{LogitLens}(A_\ell\, x_\ell + b_\ell) \\ "
+            r"\mathrm{JacobianLens}(x_\ell) = \mathrm{LogitLens}(J_\ell\, x_\ell), \quad J_\ell = "
+            r"\mathbb{E}_{t} \sum_{t' \ge t} \frac{\partial x_{L,t'}}{\partial x_{\ell,t}} \end{gathered}"
         ),
         papers=(
             "The logit lens, as in arXiv:2303.08112, section 2, which also shows where it misleads: a model need not "
             "write its intermediate predictions in the directions that its last norm and unembedding read. The tuned "
-            "lens: section 3 of the same."
+            "lens: section 3 of the same. The Jacobian lens: arXiv:2607.15495, and its reference code. "
+            "Patchscopes: arXiv:2401.06102, section 4.1, where the model itself reads a state that "
+            "was put in the place of the last token of another prompt."
         ),
-        terms=("logit lens", "tuned lens", "KL divergence"),
-        code=(lens_logits, logit_lens, TunedLens, tuned_lens_logits, divergence),
+        terms=("logit lens", "tuned lens", "Jacobian lens", "Patchscope", "KL divergence"),
+        code=(lens_logits, logit_lens, AffineLens, affine_reader, patchscope_reader, divergence),
     )
 
 
@@ -98,13 +111,13 @@ def _table(read: Lens, pieces: list[list[list[str]]], tokens: list[str]) -> pd.D
 
 
 @view
-def stage_by_stage(reading: Reading, position: int, tokens: tuple[int, ...], tuned: str | None) -> View:
-    """The logit or tuned lens: the probability of some tokens, read from the stream after every stage. See lens.
+def stage_by_stage(reading: Reading, position: int, tokens: tuple[int, ...], by: By) -> View:
+    """The probability of some tokens, read by a lens from the stream after every stage. See lens.
 
     Args:
         tokens: ids, the first of which is spoken of.
     """
-    path, names = path_of(reading, position, tokens, tuned), answers(reading, tokens)
+    path, names = path_of(reading, position, tokens, by), answers(reading, tokens)
     path_finding = probability_by_stage(path, names[0])
     return View(
         key="climb",
@@ -126,18 +139,27 @@ def stage_by_stage(reading: Reading, position: int, tokens: tuple[int, ...], tun
 
 
 @view
-def both_lenses(reading: Reading, tuned: str, position: int) -> View:
-    """How far each lens is from the model's own predictions, stage by stage. See lens."""
-    compared = compared_of(reading, tuned)
-    (token,) = opened(reading.model)[1].tokens(compared.logit_best[-1, position : position + 1].tolist())
+def lenses(reading: Reading, stages: tuple[str, ...], position: int, first: int = 0) -> View:
+    """How far each lens of a model is from the model's own predictions, at those of some stages that it reads. See
+    lens.
+
+    Args:
+        first: of the positions that are averaged, as many as lens shows.
+    """
+    compared = compared_of(reading, stages, first, first + ROWS)
+    here = compared_of(reading, stages, position, position + 1)
+    (piece,) = answers(reading, here["logit"].best[-1].tolist())
     return View(
-        key="both",
-        title="Both lenses",
+        key="lenses",
+        title="The lenses",
         result=compared,
         chart=divergence_figure(compared, height=280),
         min_width=420,
-        findings=(lens_divergence(compared), leads_from(compared, position, token)),
-        table=lambda: pd.DataFrame(
-            {"stage": compared.stages, "logit lens": compared.logit.mean(1), "tuned lens": compared.tuned.mean(1)}
+        findings=(lens_divergences(compared), leads_from(here, position, piece)),
+        table=lambda: pd.concat(
+            [
+                pd.DataFrame({"lens": LENSES[by], "stage": read.stages, "divergence": read.divergence.mean(1)})
+                for by, read in compared.items()
+            ]
         ),
     )

@@ -1,6 +1,6 @@
 """The logit lens: a grid of top predictions, and the probability of single tokens stage by stage."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,13 +9,14 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from tfcore.charts import kit, theme
-from tfcore.measures.lenses import LensComparison, stage_names
-from tfcore.views.inside.stream.measure.lens import TokenPath
+from tfcore.measures.lenses import LensReading, stage_names
+from tfcore.views.inside.stream.measure.lens import LENSES, By, TokenPath
 
 ROW = 25  # pixels, of one row of the grid
 AROUND = 76  # pixels above and below the rows
 LABELLED = 15  # stages that have a label of their own
 CELL = 78  # pixels, the least width of a cell
+DASHES: dict[By, str] = {"logit": "dot", "tuned": "solid", "jacobian": "dash", "patchscope": "dashdot"}
 NO_DIVERGENCE = 1e-4  # nats: below are rounding errors
 SCALE_END = 2.0  # probability 1 is half way along the colour scale, so that text can be read on it
 
@@ -174,27 +175,30 @@ def paths_beside_figure(
     return theme.build(lines, layout)
 
 
-def divergence_figure(compared: LensComparison, height: int) -> go.Figure:
-    """The mean KL divergence of the model's predictions from those of each lens, stage by stage: two lines. On a
+def divergence_figure(compared: Mapping[By, LensReading], height: int) -> go.Figure:
+    """The mean KL divergence of the model's predictions from those of each lens, stage by stage: a line each. On a
     logarithmic scale, where a divergence of 0, as at the last stage, has no point."""
-    lines = [
-        kit.line(
-            list(range(len(compared.stages))),
-            [value if value > NO_DIVERGENCE else None for value in values.mean(1).tolist()],
-            f"@cat{i}",
-            name=name,
-            width=2.4,
-            dash=dash,
-            hover=f"{name}: %{{y:.2f}} nats",
-            marks={"size": 7, "symbol": i},
+    places = {name: i for i, name in enumerate(compared["logit"].stages)}
+    names = stage_names(compared["logit"].stages)
+    lines = []
+    for i, (by, read) in enumerate(compared.items()):
+        at = [places[stage] for stage in read.stages]
+        lines.append(
+            kit.line(
+                at,
+                [value if value > NO_DIVERGENCE else None for value in read.divergence.mean(1).tolist()],
+                f"@cat{i}",
+                name=LENSES[by],
+                width=2.4,
+                dash=DASHES[by],
+                hover=f"{LENSES[by]}, %{{customdata}}: %{{y:.2f}} nats",
+                customdata=[names[place] for place in at],
+                marks={"size": 7, "symbol": i},
+            )
         )
-        for i, (name, values, dash) in enumerate(
-            [("logit lens", compared.logit, "dot"), ("tuned lens", compared.tuned, "solid")]
-        )
-    ]
     layout = theme.base_layout(
         height,
-        xaxis=stage_axis(stage_names(compared.stages)),
+        xaxis=stage_axis(names),
         yaxis=kit.axis("mean KL divergence, nats", log=True, fixed=True, dtick=1),
         legend={"y": 1.06},
         margin={"t": 44},

@@ -1,66 +1,92 @@
-"""Findings on the logit lens and the tuned lens."""
+"""Findings on the lenses."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Int
-from numpy import ndarray
 
-from tfcore.measures.lenses import LensComparison, stage_names
+from tfcore.measures.lenses import LensReading, stage_names
 from tfcore.measures.token_text import visible
 from tfcore.views.finding import Finding, Statement, state
-from tfcore.views.inside.stream.measure.lens import EMBEDDED, Lens, TokenPath
+from tfcore.views.inside.stream.measure.lens import EMBEDDED, LENSES, By, Lens, TokenPath
 
 LISTED = 9  # stages up to which a sentence gives the number after each
+NUMBERS = 12  # in a sentence on several lenses
 
 
-def lens_divergence(compared: LensComparison) -> Statement:
-    """The mean KL divergence at each stage, by either lens, in nats; mean over the positions of a text."""
-    rows = list(zip(stage_names(compared.stages), compared.logit.mean(1), compared.tuned.mean(1), strict=True))
-    every = -(-len(rows) // LISTED)
+def lens_divergences(compared: Mapping[By, LensReading]) -> Statement:
+    """The mean KL divergence at some stages, in nats, by each lens; mean over positions of a text. The stages are those
+    that every lens reads."""
+    common = set.intersection(*(set(read.stages) for read in compared.values()))
+    names = _names(compared)
+    rows = [stage for stage in names if stage in common]
+    means = {by: dict(zip(read.stages, read.divergence.mean(1), strict=True)) for by, read in compared.items()}
+    every = -(-len(rows) // (NUMBERS // len(compared)))
+    chosen = rows[::-every][::-1]
     return state(
         "lens divergence",
-        "Mean KL divergence from the model's own predictions, in nats, by the logit lens and by the tuned lens: "
-        "{stages}; over {positions:counted position}.",
-        stages=", ".join(f"{stage} {logit:.2f} and {tuned:.2f}" for stage, logit, tuned in rows[::-every][::-1]),
-        positions=compared.logit.shape[1],
+        "Mean KL divergence from the model's own predictions, in nats, by the {lenses}: {stages}; over "
+        "{positions:counted position}.",
+        lenses=_listed([LENSES[by] for by in compared], ", the "),
+        stages=", ".join(
+            f"{names[stage]} {_listed([f'{of[stage]:.2f}' for of in means.values()])}" for stage in chosen
+        ),
+        positions=compared["logit"].divergence.shape[1],
     )
+
+
+def _names(compared: Mapping[By, LensReading]) -> dict[str, str]:
+    """The short name of each stage."""
+    every = compared["logit"].stages
+    return dict(zip(every, stage_names(every), strict=True))
+
+
+def _listed(parts: Sequence[str], between: str = ", ") -> str:
+    """a, b and c."""
+    *first, last = parts
+    if not first:
+        return last
+    return f"{between.join(first)} and {between.removeprefix(', ')}{last}"
 
 
 @dataclass(frozen=True, slots=True)
 class LeadsFrom(Finding):
-    """From which stage on the model's own prediction after one position leads, by either lens.
+    """From which stage on the model's own prediction after one position leads, by each lens.
 
     Args:
         token: the prediction.
         position: of the text.
-        logit, tuned: short names of the first stage from which it leads at every later stage, too.
+        first: lens -> the short name of the first stage from which it leads at every later stage, too.
     """
 
     token: str
     position: int
-    logit: str
-    tuned: str
+    first: Mapping[By, str]
 
     @property
     def sentence(self) -> str:
         start = f"The model's prediction after position {self.position}, '{visible(self.token)}', leads"
-        logit, tuned = ("the embedding" if stage == EMBEDDED else stage for stage in (self.logit, self.tuned))
-        if logit == tuned:
-            return f"{start} from {logit} on by either lens."
-        return f"{start} from {logit} on by the logit lens, from {tuned} on by the tuned lens."
+        named = {by: "the embedding" if stage == EMBEDDED else stage for by, stage in self.first.items()}
+        if len(named) > 1 and len(set(named.values())) == 1:
+            return f"{start} from {named['logit']} on by every lens."
+        return f"{start} {', '.join(f'from {stage} on by the {LENSES[by]}' for by, stage in named.items())}."
 
 
-def leads_from(compared: LensComparison, position: int, token: str) -> LeadsFrom:
-    """State from which stage on the model's top prediction after a position leads; its text is `token`."""
-    names = stage_names(compared.stages)
+def leads_from(compared: Mapping[By, LensReading], position: int, token: str) -> LeadsFrom:
+    """State from which of its stages on the model's top prediction leads by each lens.
 
-    def first(best: Int[ndarray, "stage seq"]) -> str:
-        others = np.flatnonzero(best[:, position] != best[-1, position])
-        return names[int(others[-1]) + 1 if len(others) else 0]
+    Args:
+        compared: what is read at this one position.
+        position: of the text.
+        token: the text of the prediction.
+    """
+    names = _names(compared)
 
-    return LeadsFrom(token, position, first(compared.logit_best), first(compared.tuned_best))
+    def first(read: LensReading) -> str:
+        others = np.flatnonzero(read.best[:, 0] != read.best[-1, 0])
+        return names[read.stages[int(others[-1]) + 1 if len(others) else 0]]
+
+    return LeadsFrom(token, position, {by: first(read) for by, read in compared.items()})
 
 
 def _read_from(stage: str) -> str:
@@ -75,7 +101,7 @@ def correct_by_stage(read: Lens) -> Statement:
     return state(
         "correct by stage",
         "{lens}: predictions at {positions} positions after {stages} stages. {right} of {possible}: {counts}.",
-        lens="Tuned lens" if read.tuned else "Logit lens",
+        lens=LENSES[read.by][0].upper() + LENSES[read.by][1:],
         right=_right(read),
         positions=read.best.shape[1],
         stages=len(names),

@@ -1,4 +1,4 @@
-"""A tuned lens in a folder: written and read again, and damage refused in one sentence."""
+"""A lens in a folder: written and read again, and damage refused in one sentence."""
 
 import pytest
 import torch
@@ -6,17 +6,18 @@ from safetensors.torch import load_file, save_file
 
 from tests.small import difference
 from tfcore.files import CheckpointError
-from tfcore.inspection.tuned_lens import TunedLens
-from tfcore.loading.checkpoints import PRETRAINED, described
-from tfcore.loading.tuned_lenses import FILE, FOLDER, load_tuned_lens, save_tuned_lens, with_tuned_lens
+from tfcore.inspection.affine_lens import AffineLens
+from tfcore.loading.checkpoints import PRETRAINED, described, shipped
+from tfcore.loading.lenses import FILE, KINDS, folder_of, load_lens, save_lens, with_lens
 from tfcore.measures.lenses import stages
+from tfcore.training.recipes.lenses import LENSES
 
 STAGES = ("blocks.0.resid_pre", "blocks.0.resid_mid", "blocks.0.resid_post")
 
 
 @pytest.fixture
 def lens():
-    made = TunedLens(STAGES, 6)
+    made = AffineLens(STAGES, 6)
     with torch.no_grad():
         for part in made.parameters():
             part.copy_(torch.randn(part.shape, generator=torch.Generator().manual_seed(0)))
@@ -24,8 +25,8 @@ def lens():
 
 
 def test_it_comes_back_as_it_went(tmp_path, lens):
-    save_tuned_lens(tmp_path, lens)
-    found, x = load_tuned_lens(tmp_path), torch.randn(4, 6)
+    save_lens(tmp_path, lens)
+    found, x = load_lens(tmp_path, "tuned"), torch.randn(4, 6)
     assert set(found.stages) == set(STAGES)
     assert found.weight.dtype == torch.float32
     assert not any(parameter.requires_grad for parameter in found.parameters())
@@ -35,9 +36,9 @@ def test_it_comes_back_as_it_went(tmp_path, lens):
 
 
 def test_in_full_precision_nothing_is_lost(tmp_path, lens):
-    save_tuned_lens(tmp_path, lens, torch.float32)
+    save_lens(tmp_path, lens, torch.float32)
     x = torch.randn(4, 6)
-    assert difference(load_tuned_lens(tmp_path)(STAGES[1], x), lens(STAGES[1], x)) == 0
+    assert difference(load_lens(tmp_path, "tuned")(STAGES[1], x), lens(STAGES[1], x)) == 0
 
 
 def without(weights, name):
@@ -54,29 +55,50 @@ DAMAGE = {
 @pytest.mark.parametrize("name", DAMAGE)
 def test_damage_is_refused(tmp_path, lens, name):
     change, message = DAMAGE[name]
-    save_tuned_lens(tmp_path, lens)
+    save_lens(tmp_path, lens)
     save_file(change(load_file(tmp_path / FILE)), tmp_path / FILE)
     with pytest.raises(CheckpointError) as refused:
-        load_tuned_lens(tmp_path)
+        load_lens(tmp_path, "tuned")
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
 def test_what_is_no_file_of_weights_is_refused(tmp_path):
     with pytest.raises(CheckpointError, match="is missing"):
-        load_tuned_lens(tmp_path)
+        load_lens(tmp_path, "tuned")
     (tmp_path / FILE).write_bytes(b"x" * 99)
     with pytest.raises(CheckpointError, match="cannot be read"):
-        load_tuned_lens(tmp_path)
+        load_lens(tmp_path, "tuned")
     with pytest.raises(CheckpointError, match="translate has no tuned lens"):
-        load_tuned_lens("translate")
+        load_lens("translate", "tuned")
 
 
-@pytest.mark.parametrize("name", with_tuned_lens())
-def test_a_shipped_lens_has_a_translator_for_every_state_but_the_last(name):
+def test_whole_numbers_come_near_and_take_a_quarter(tmp_path, lens):
+    save_lens(tmp_path, lens, torch.int8)
+    found, x = load_lens(tmp_path, "jacobian"), torch.randn(4, 6)
+    assert load_file(tmp_path / FILE)[f"{STAGES[0]}.weight"].dtype == torch.int8
+    assert 0 < difference(found(STAGES[0], x), lens(STAGES[0], x)) < 0.1
+
+
+def test_scales_that_do_not_fit_are_refused(tmp_path, lens):
+    save_lens(tmp_path, lens, torch.int8)
+    save_file(load_file(tmp_path / FILE) | {f"{STAGES[0]}.weight.scale": torch.ones(5)}, tmp_path / FILE)
+    with pytest.raises(CheckpointError, match="has 5 scales for 6 rows"):
+        load_lens(tmp_path, "jacobian")
+
+
+RECIPES = {"stories": "tuned-lens", "stories-learned": "tuned-lens", "smollm2": "smollm2-lenses"}
+
+
+@pytest.mark.parametrize(("name", "kind"), [(name, kind) for kind in KINDS for name in with_lens(kind)])
+def test_a_shipped_lens_fits_its_model_and_names_its_recipe(name, kind):
+    found = load_lens(name, kind)
+    card = (PRETRAINED / name / folder_of(kind) / "CARD.md").read_text("utf-8")
+    assert f"python -m tfcore.training {RECIPES[name]}" in card
+    assert "--measure" in card
+    if name not in shipped():
+        assert set(found.stages) == set(LENSES.stages)
+        return
     config, _ = described(name)
-    found = load_tuned_lens(name)
     assert set(found.stages) == set(stages(config)[:-1])
     assert found.weight.shape[1:] == (config.d_model, config.d_model)
-    card = (PRETRAINED / name / FOLDER / "CARD.md").read_text("utf-8")
-    assert "python -m tfcore.training tuned-lens --corpus PATH --measure" in card
