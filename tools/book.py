@@ -525,6 +525,11 @@ def build(keys: list[str], folder: Path) -> dict[str, int]:
             (folder / STILLS / name).write_bytes(first_pictures.pictures()[name])
         sys.stdout.write(f"{made.name}: {len(text.encode()):,} bytes\n")
         sys.stdout.flush()
+    return sizes(folder)
+
+
+def sizes(folder: Path) -> dict[str, int]:
+    """Name -> size, of all files of a book."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
 
@@ -547,9 +552,9 @@ def begin_worker() -> None:
 
 def main(keys: list[str]) -> None:
     """Write the book, and say how large it is."""
-    sizes = build(["" if key == previews.HOME else key for key in keys] or list(facts.pages()), FOLDER)
-    size = sum(sizes.values())
-    sys.stdout.write(f"{len(sizes)} files in {FOLDER}, {size / 1e6:.1f} MB\n")
+    found = build(["" if key == previews.HOME else key for key in keys] or list(facts.pages()), FOLDER)
+    size = sum(found.values())
+    sys.stdout.write(f"{len(found)} files in {FOLDER}, {size / 1e6:.1f} MB\n")
     if size > LIMIT:
         sys.exit(f"the book is to stay under {LIMIT / 1e6:.0f} MB")
 

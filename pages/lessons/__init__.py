@@ -1,11 +1,13 @@
 """The lessons that ship, in their order, and what became of the tour of earlier releases."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from pages.lessons import (
     attention_by_hand,
     in_context_and_induction,
     inside_a_prediction,
+    reading_time,
     text_to_token,
     training_and_tuning,
     what_a_gpt_costs,
@@ -22,7 +24,9 @@ _ORDER = (
     in_context_and_induction,
     training_and_tuning,
 )
-LESSONS: dict[str, Lesson] = {one.LESSON.key: one.LESSON for one in _ORDER}
+LESSONS: dict[str, Lesson] = {
+    one.LESSON.key: replace(one.LESSON, minutes=reading_time.minutes(one.LESSON.key)) for one in _ORDER
+}
 FIRST = text_to_token.LESSON.key
 
 

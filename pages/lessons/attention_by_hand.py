@@ -6,7 +6,6 @@ LESSON = Lesson(
     key="attention-by-hand",
     title="attention by hand",
     for_whom="anyone who wants to compute each step once",
-    minutes=25,
     carried={"model": "stories", "text": "The king and the queen had a cat and a dog. The dog was happy."},
     stops=(
         Stop(

@@ -6,7 +6,6 @@ LESSON = Lesson(
     key="in-context-and-induction",
     title="in-context learning and induction",
     for_whom="anyone who wonders how a model learns from its own prompt",
-    minutes=30,
     carried={"model": "stories"},
     stops=(
         Stop(

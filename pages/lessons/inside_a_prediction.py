@@ -6,7 +6,6 @@ LESSON = Lesson(
     key="inside-a-prediction",
     title="inside a prediction",
     for_whom="anyone who knows what attention is, and asks which part does what",
-    minutes=30,
     carried={"model": "stories", "text": "There was a little boy. One day, Sam said that"},
     stops=(
         Stop(

@@ -65,7 +65,7 @@ class Lesson:
     Args:
         key: in the address; it stays as it is.
         title, for_whom: in a few words.
-        minutes: that it takes.
+        minutes: that it takes; 0 where nobody said.
         carried: what goes along from stop to stop, with what it begins as: "model", "text".
         quiz: names of the questions of the page “Check yourself” that are about it.
     """
@@ -73,7 +73,7 @@ class Lesson:
     key: str
     title: str
     for_whom: str
-    minutes: int
+    minutes: int = 0
     stops: tuple[Stop, ...]
     carried: Mapping[str, str] = field(default_factory=dict)
     quiz: tuple[str, ...] = ()

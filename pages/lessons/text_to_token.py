@@ -6,7 +6,6 @@ LESSON = Lesson(
     key="text-to-token",
     title="from text to next token",
     for_whom="everybody, as a first look",
-    minutes=20,
     carried={"model": "stories", "text": "Sam was a little boy. One day, Sam said that"},
     stops=(
         Stop(

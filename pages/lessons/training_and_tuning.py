@@ -6,7 +6,6 @@ LESSON = Lesson(
     key="training-and-tuning",
     title="training and tuning",
     for_whom="anyone who wants to know what is learned, and what tuning changes",
-    minutes=30,
     carried={"model": "stories", "text": "Once upon a time there was a little girl named Lily. She had a red ball."},
     stops=(
         Stop(

@@ -6,7 +6,6 @@ LESSON = Lesson(
     key="what-a-gpt-costs",
     title="what a GPT costs",
     for_whom="anyone who has to pay for one, or to fit one into memory",
-    minutes=30,
     carried={},
     stops=(
         Stop(

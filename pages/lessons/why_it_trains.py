@@ -6,7 +6,6 @@ LESSON = Lesson(
     key="why-it-trains",
     title="why it trains",
     for_whom="anyone who has trained a network, and wonders why so many layers work",
-    minutes=30,
     carried={"model": "stories"},
     stops=(
         Stop(

@@ -41,11 +41,19 @@ interface Pinned {
   call: Call | null
 }
 
-// A figure as a page with several has it: what plotly draws, or a picture in HTML.
+// A scene as a page of its own draws it: the name of its script, and what that draws.
+interface LiveScene {
+  module: string
+  data: unknown
+  height: number // pixels
+}
+
+// A figure as a page with several has it: what plotly draws, or a picture in HTML, and the scene that it is of.
 interface Piece {
   said: import("./components/saving.js").Words
   figure?: { data: any[]; layout: object }
   image?: string
+  scene?: LiveScene
 }
 
 interface Kept extends Pinned {

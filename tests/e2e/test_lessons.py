@@ -5,7 +5,8 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
-from pages.lessons import FIRST, LESSONS
+from pages.facts import pages
+from pages.lessons import FIRST, LESSONS, reading_time
 from pages.lessons.lesson import Lesson
 from pages.ui import lesson_card
 from tests.e2e.test_every_page import PHONE
@@ -28,6 +29,13 @@ RINGED = """target => {
 }"""
 
 
+# The words of the card, and of what there is to see.
+READ = """() => {
+  const all = [...document.querySelectorAll('[data-testid="stMain"] p')]
+  const see = all.find(one => one.innerText.startsWith("What to see."))
+  const card = document.querySelector(".st-key-lesson_words")
+  return [card, see].reduce((sum, one) => sum + (one?.innerText.match(/\\S+/g) ?? []).length, 0)
+}"""
 DESKTOP = {"viewport": {"width": 1280, "height": 720}}
 CARD = ".st-key-lesson_card"
 
@@ -40,19 +48,23 @@ def seen(visitor: Visitor, lesson: Lesson, number: int) -> None:
     visitor.wait_until(RINGED, stop.ringed)
 
 
-def walk(visitor: Visitor, lesson: Lesson, stops: int) -> None:
-    """So many stops of a lesson by keys alone: the answer to each question, and on."""
+def walk(visitor: Visitor, lesson: Lesson, stops: int) -> int:
+    """So many stops of a lesson by keys alone: the answer to each question, and on. Returns how many words they have,
+    without those that their pages begin with."""
+    words = 0
     visitor.open(f"/{lesson.stops[0].page}?{urlencode(lesson_card.address(lesson, 1))}")
     for number in range(1, stops + 1):
         seen(visitor, lesson, number)
         visitor.page.keyboard.press("a")
         expect(visitor.page.locator(CARD)).to_contain_text("Here:", timeout=60_000)
+        words += visitor.page.evaluate(READ)
         if number < stops:
             visitor.page.keyboard.press("ArrowRight")
     visitor.page.keyboard.press("ArrowLeft")
     seen(visitor, lesson, stops - 1)
     kept = visitor.page.evaluate("() => JSON.parse(localStorage.getItem('tf-lessons'))")
     assert kept[lesson.key] == [stops - 1, stops]
+    return words
 
 
 def test_a_lesson_begins_and_ends_by_keys_and_a_button(visitor):
@@ -68,7 +80,11 @@ def test_a_lesson_begins_and_ends_by_keys_and_a_button(visitor):
 @pytest.mark.parametrize("lesson", LESSONS.values(), ids=lambda lesson: lesson.key)
 def test_a_lesson_is_walked_by_keys_alone(visit, server, lesson, size):
     visitor = visit(server, **size)
-    walk(visitor, lesson, len(lesson.stops))
+    words = walk(visitor, lesson, len(lesson.stops))
+    ways = zip(("", *(one.page for one in lesson.stops)), (one.page for one in lesson.stops), strict=False)
+    begin = [pages()[there].facts for before, there in ways if there != before]
+    words += sum(len(f"{one.question} {one.claim}".split()) for one in begin)
+    assert words == pytest.approx(sum(reading_time.counted()[lesson.key]), rel=0.1)
     visitor.check()
 
 

@@ -1,5 +1,6 @@
 """Widgets in a real JupyterLab and a real marimo: a click reaches Python, and what Python sets is drawn."""
 
+import re
 import sys
 from collections.abc import Iterator
 
@@ -27,6 +28,10 @@ ipywidgets.link((heads, "layer"), (arcs, "layer"))
 ipywidgets.link((heads, "head"), (arcs, "head"))
 ipywidgets.VBox([w, off, again, heads, arcs])
 """
+VIEWS = (
+    'from tfcore import views\n\nviews.heads.portrait(model, tokenizer, "The cat sat down", layer=1, head=2)',
+    'views.flow.river(model, tokenizer, "The cat sat down")',
+)
 MARIMO = """
 import marimo
 
@@ -59,9 +64,9 @@ HEAD = ".tf-river [role=slider][aria-label^='head 0.3,']"  # the one with the la
 
 @pytest.fixture
 def notebook(tmp_path) -> Iterator[str]:
-    """The address of a JupyterLab with a notebook of one cell."""
+    """The address of a JupyterLab with a notebook of widgets, of a figure and of a scene."""
     pytest.importorskip("jupyterlab", reason="make oracles installs it")
-    (tmp_path / "river.ipynb").write_text(book("A river.", [LAB.strip()]), "utf-8")
+    (tmp_path / "river.ipynb").write_text(book("A river.", [LAB.strip(), *VIEWS]), "utf-8")
     homes = {f"JUPYTER_{one}_DIR": str(tmp_path / one) for one in ("CONFIG", "DATA", "RUNTIME")}
     options = ("--no-browser", "--ip=127.0.0.1", "--port=0", "--allow-root", f"--ServerApp.root_dir={tmp_path}")
     with serve(
@@ -99,13 +104,18 @@ def click_a_head(page: Page) -> None:
     page.locator(HEAD).click()
 
 
-@nightly
-def test_a_click_in_jupyterlab_reaches_python_and_back(notebook, page):
-    page.goto(notebook)
-    page.locator(".jp-Notebook .jp-CodeCell").wait_for()
+def run_all(page: Page, address: str) -> None:
+    """Open a notebook in JupyterLab, and run its cells."""
+    page.goto(address)
+    page.locator(".jp-Notebook .jp-CodeCell").first.wait_for()
     expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible()  # before, it asks for a kernel
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_text("Run All Cells", exact=True).click()
+
+
+@nightly
+def test_a_click_in_jupyterlab_reaches_python_and_back(notebook, page):
+    run_all(page, notebook)
     click_a_head(page)
     expect(page.get_by_text("off: [[0, 3]]")).to_be_visible()
     expect(page.locator(".tf-river svg")).to_contain_text("69.3 → 0.8 %")
@@ -124,6 +134,21 @@ def test_a_click_in_jupyterlab_reaches_python_and_back(notebook, page):
     expect(page.locator(".hovertext")).to_contain_text("layer 1, head 2")  # plotly clicks what it has under the mouse
     page.mouse.click(*place)
     expect(page.locator(".tf-widget figcaption").last).to_contain_text("Head 1.2. ")
+
+
+@nightly
+def test_below_a_view_in_jupyterlab_stands_a_link_into_the_app(notebook, page):
+    run_all(page, notebook)
+    cells = page.locator(".jp-Notebook .jp-CodeCell")
+    link = cells.nth(1).locator(".gtitle a")  # below the figure, drawn by plotly
+    cells.nth(1).scroll_into_view_if_needed()
+    expect(link).to_contain_text("Open ")
+    expect(link).to_have_attribute("xlink:href", re.compile(r"^http://localhost:8501/heads\?(?=.*layer=1)(?=.*head=2)"))
+    cells.nth(2).scroll_into_view_if_needed()
+    scene = cells.nth(2).frame_locator("iframe").locator(".tf-river svg, svg.tf-river").first
+    expect(scene).to_be_visible()
+    link = cells.nth(2).locator(".jp-RenderedHTMLCommon > p a")
+    expect(link).to_have_attribute("href", re.compile(r"^http://localhost:8501/\?(?=.*text=The)"))
 
 
 @nightly

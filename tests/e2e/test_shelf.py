@@ -5,6 +5,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from nbclient import NotebookClient
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.test_every_page import PHONE
@@ -12,6 +13,7 @@ from tests.e2e.visitor import LAST, Visitor
 from tests.nightly import nightly
 
 TEXT = "The trophy did not fit into the suitcase because it was too big."
+PLOTLY = "application/vnd.plotly.v1+json"
 # What plotly draws in a saved page.
 LIVE = "() => [...document.querySelectorAll('.js-plotly-plot')].map(plot => plot._fullData.length)"
 
@@ -19,10 +21,16 @@ ITEM = {"page": "masks", "query": "v=4", "figure": "mask", "caption": "", "compu
 KEEP = "items => items.forEach((one, i) => localStorage.setItem(`tf-shelf:${i}`, JSON.stringify(one)))"
 
 
+def pins(visitor: Visitor) -> Locator:
+    """The pins of a page: those of its scenes, where it has some."""
+    scenes = visitor.page.locator(".tf-scene .tf-pin:visible")
+    return scenes if scenes.count() else visitor.page.locator(".tf-pin:visible")
+
+
 def pin(visitor: Visitor, path: str, note: str = "") -> str:
-    """Pin the last figure of a page, with a note; its title."""
+    """Pin the last scene of a page, or its last figure, with a note; its title."""
     visitor.open(path)
-    button = visitor.page.locator(".tf-pin:visible").last
+    button = pins(visitor).last
     expect(button).to_have_attribute("aria-pressed", "false")
     button.focus()
     visitor.page.keyboard.press("Enter")
@@ -117,27 +125,43 @@ def test_a_shelf_is_presented_and_its_file_is_read_elsewhere(visit, server, tmp_
 @pytest.mark.parametrize("size", [{}, PHONE], ids=["desktop", "phone"])
 def test_a_shelf_is_saved_as_a_page_and_a_notebook(visit, server, tmp_path, size):
     visitor = visit(server, **size)
-    for path in (f"/heads?model=smollm2&text={TEXT.replace(' ', '+')}", "/walkthrough", "/positions?scheme=RoPE"):
+    of_text = f"/heads?model=smollm2&text={TEXT.replace(' ', '+')}"
+    for path in (of_text, "/walkthrough", "/flow?model=stories", "/positions?scheme=RoPE"):
         pin(visitor, path, "<b>Mine</b>") if not size else press(visitor, path)
     drawer = shelf(visitor.page)
     page = saved(visitor.page, drawer, "HTML", tmp_path)
-    expect(drawer.get_by_role("status")).to_contain_text("Saved: a page with these 3 figures")
+    expect(drawer.get_by_role("status")).to_contain_text("Saved: a page with these 4 figures")
     book = nbformat.read(saved(visitor.page, drawer, "Notebook", tmp_path), as_version=4)
-    assert [cell.cell_type for cell in book.cells] == ["markdown", *["markdown", "code"] * 3]
+    assert [cell.cell_type for cell in book.cells] == ["markdown", *["markdown", "code"] * 4]
     assert TEXT in book.cells[2].source.replace('"\n            "', "")
-    reader = visit("").page
+    alone = visit("")
+    reader = alone.page
     reader.context.set_offline(True)
     reader.goto(page.as_uri())
     assert all(reader.evaluate(LIVE))
     assert reader.locator("h2").all_inner_texts() == titles(drawer)
-    assert reader.locator("figure").count() == 3
+    assert reader.locator("figure").count() == 4
     assert reader.locator("b").count() == 0
+    scenes = reader.locator(".scene")  # the walkthrough's stage, and the river
+    expect(scenes).to_have_count(2)
+    expect(scenes.locator(":scope > img")).to_have_count(0)
+    assert all(scenes.evaluate_all("all => all.map(one => one.innerText.length)"))
+    scenes.last.get_by_role("button", name="Play").click()
+    expect(scenes.last.get_by_role("button", name="Pause")).to_be_visible()
+    alone.check()
+    NotebookClient(book, timeout=300, startup_timeout=300, kernel_name="python3").execute()
+    shown = [cell.outputs[-1]["data"] for cell in book.cells[2::2]]
+    assert [bool(one.get(PLOTLY, {}).get("data")) for one in shown] == [True, False, False, True]
+    assert ["<iframe" in one["text/html"] for one in shown[1:3]] == [True, True]
+    captions = reader.locator("figcaption").all_inner_texts()
+    for one, caption in zip(shown, captions, strict=True):
+        print(one["text/plain"], "|||", caption)
 
 
 def press(visitor: Visitor, path: str) -> None:
     visitor.open(path)
-    visitor.page.locator(".tf-pin:visible").last.click()
-    expect(visitor.page.locator(".tf-pin:visible").last).to_have_attribute("aria-pressed", "true")
+    pins(visitor).last.click()
+    expect(pins(visitor).last).to_have_attribute("aria-pressed", "true")
 
 
 @nightly

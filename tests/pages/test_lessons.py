@@ -1,23 +1,26 @@
 """Lessons: sound as data, each answer found on its page with stories and smollm2, and claims beside the numbers."""
 
 import json
+import os
 import re
-from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from pages.facts import pages
-from pages.lessons import FIRST, LESSONS, TOUR
+from pages.lessons import FIRST, LESSONS, TOUR, reading_time
 from pages.lessons.from_file import LARGEST, NOTE, STOPS, TITLE, read, write
 from pages.lessons.lesson import Lesson, Stop
 from pages.ui import lesson_card, lesson_progress
 from pages.ui.lesson_progress import LessonProgress
+from pages.ui.page import SEE
 from pages.ui.session import KEY
 from tests.nightly import nightly
+from tests.pages.lesson_claims import CLAIMS, StopFound
 from tests.pages.visits import opened
 from tfcore.views.finding import Finding, Statement
+from tfcore.views.view import View
 
 EVERY = [
     pytest.param(lesson, number, id=f"{lesson.key} {number}")
@@ -60,7 +63,15 @@ def test_a_stop_says_what_to_see_to_do_and_to_predict_and_no_number(lesson: Less
 SOME = [(LESSONS[FIRST], 5)]  # that are opened in every run, by stories
 
 
-def answered(lesson: Lesson, number: int, model: str) -> Finding:
+class Answer(NamedTuple):
+    """What answers a stop's question, the view that says it, and how many words a reader of the stop reads."""
+
+    finding: Finding
+    view: View
+    words: int
+
+
+def answered(lesson: Lesson, number: int, model: str) -> Answer:
     """What the page finds at a stop: the address says nothing that the page corrects, and what is ringed is there."""
     stop = lesson.stops[number - 1]
     test = opened(pages()[stop.page].file, **lesson_card.address(lesson, number, {"model": model}))
@@ -73,50 +84,44 @@ def answered(lesson: Lesson, number: int, model: str) -> Finding:
     assert answer is not None, [lesson_card.name_of(one) for one in found[stop.answer.view].findings]
     if "model" in stop.carries and "model" in lesson.carried:
         assert test.session_state["model"] == model
-    return answer
+    see = [one.value for one in test.markdown if one.value.startswith(f"**{SEE}**")][:1]
+    return Answer(answer, found[stop.answer.view], words_read(lesson, number, [answer.sentence, *see]))
 
 
-# What stops say of models, whatever the text, beside what their pages find.
+def words_read(lesson: Lesson, number: int, found: list[str]) -> int:
+    """Words of a stop, of what its page found and has to see, and of what the page begins with, where it is another
+    page than before."""
+    stop = lesson.stops[number - 1]
+    read = [stop.words, stop.action, "Predict first.", stop.question, "Here:", *found]
+    if number == 1 or lesson.stops[number - 2].page != stop.page:
+        facts = pages()[stop.page].facts
+        read += [facts.question, facts.claim]
+    return sum(len(one.split()) for one in read)
+
+
 def said(found: Finding) -> SimpleNamespace:
     """The values that a finding states, as attributes."""
     names = found.values if isinstance(found, Statement) else {name: getattr(found, name) for name in found.__slots__}
     return SimpleNamespace(**names)
 
 
-CLAIMS: dict[tuple[str, int], Callable[[Any], bool]] = {
-    # what a causal mask leaves: half of the pairs, and the diagonal
-    ("text-to-token", 5): lambda it: it.near.pairs == it.near.n * (it.near.n + 1) // 2,
-    # many parts do next to nothing, and a few decide
-    ("text-to-token", 7): lambda it: it.small > it.parts / 2 and it.effect > 0.4,
-    # variances add up
-    ("attention-by-hand", 3): lambda it: abs(it.measured / it.width - 1) < 0.2 and it.theory == it.width,
-    # without the division the softmax chooses one key
-    ("attention-by-hand", 4): lambda it: it.without > 2 * it.divided,
-    # without positions a shuffle changes nothing but the order
-    ("attention-by-hand", 8): lambda it: it.change < 1e-5,
-    # nothing arrives without residual connections and norms
-    ("why-it-trains", 1): lambda it: it.gradients["no skip, no norm"] < 1e-20 < 0.01 < it.gradients["pre-LN"],
-    # a model works when one sublayer is left out, and ever worse with more
-    ("why-it-trains", 2): lambda it: (
-        it.means[1] - it.whole < 1 and list(it.means.values()) == sorted(it.means.values())
-    ),
-    ("why-it-trains", 4): lambda it: it.gradients["post-LN"] > it.gradients["pre-LN"],
-    ("why-it-trains", 5): lambda it: min(it.sizes, key=lambda name: it.sizes[name][1]).startswith("GPT-2"),
-    # with its mask on, the model that learned without is worse
-    ("why-it-trains", 7): lambda it: it.broken > 4 * it.baseline,
-    ("why-it-trains", 8): lambda it: it.broken > 1.5 * it.baseline,
-    # the feed-forward layer has the larger part
-    ("what-a-gpt-costs", 2): lambda it: it.share > 0.5,
-    # high on the first copy, low on the second, and hard again without the heads
-    ("in-context-and-induction", 2): lambda it: it.new > 3 * it.repeated and it.repeated_ablated > 2 * it.repeated,
-    # right more often with examples
-    ("in-context-and-induction", 6): lambda it: it.now.low > it.none.high,
-}
+def test_what_every_stop_says_is_compared():
+    assert {(lesson.key, number) for lesson, number in (one.values for one in EVERY)} == CLAIMS.keys()
+
+
+def test_minutes_are_those_of_a_reader():
+    """By hand: the words at a pace, and what each stop asks for."""
+    assert reading_time.counted().keys() == LESSONS.keys()
+    for key, lesson in LESSONS.items():
+        words = reading_time.counted()[key]
+        assert len(words) == len(lesson.stops)
+        assert min(words) > 50
+        assert abs(lesson.minutes - sum(words) / 200 - len(words) * 80 / 60) <= 2.5
 
 
 def test_a_stop_finds_its_answer_on_its_page():
     for lesson, number in SOME:
-        assert answered(lesson, number, "stories").sentence.endswith(".")
+        assert answered(lesson, number, "stories").finding.sentence.endswith(".")
 
 
 @nightly
@@ -124,9 +129,16 @@ def test_a_stop_finds_its_answer_on_its_page():
 @pytest.mark.parametrize(("lesson", "number"), EVERY)
 def test_every_stop_finds_its_answer_with_every_model(lesson, number, model, real_models):
     found = answered(lesson, number, model)
-    assert found.sentence.endswith((".", "%)."))
-    claim = CLAIMS.get((lesson.key, number))
-    assert claim is None or claim(said(found))
+    assert found.finding.sentence.endswith((".", "%)."))
+    if model == "stories":
+        words = reading_time.counted()[lesson.key]
+        if os.environ.get("TFCORE_RECORD") == "yes":
+            words[number - 1] = found.words
+            lines = [f"  {json.dumps(key)}: {counts}" for key, counts in reading_time.counted().items()]
+            reading_time.COUNTED.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
+        assert words[number - 1] == pytest.approx(found.words, rel=0.1)
+    text = lesson.carried.get("text", "")
+    assert CLAIMS[lesson.key, number](StopFound(said(found.finding), found.view, model, text)), found.finding.sentence
 
 
 # --- lessons from outside --------------------------------------------------------------------------------------------

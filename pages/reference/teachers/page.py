@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from pages.lessons import reading_time
 from pages.lessons.lesson import Lesson
 from pages.reference.teachers.facts import FACTS
 from pages.ui import controls, embedding, lesson_card, links, page, places
@@ -47,6 +48,13 @@ with st.container(border=True):
     st.markdown(
         "**In the room.** P presents a stop to a room, the arrow keys lead on, A shows the answer, B makes the screen "
         "black. A lesson of your own is a file of addresses and notes: open it on the page *Lessons*."
+    )
+    st.markdown(
+        f"**Minutes.** They are estimated: nobody with a clock has tried the lessons yet. A reader is taken to read "
+        f"{reading_time.WORDS} words a minute of what stands at each stop (the card with its answer, what there is to "
+        f"see, and what a page begins with), and to take {reading_time.PICTURE} seconds for a figure, "
+        f"{reading_time.ACTION} for what is to be done and {reading_time.QUESTION} for a question. A class that "
+        "discusses takes longer."
     )
     st.markdown(
         "**Without a network.** Once it is installed, all of it runs without one: models, figures, lessons, questions, "

@@ -26,6 +26,7 @@ const FILMS = ["video/webm;codecs=vp9", "video/webm", "video/mp4"] // the first 
  * @property {FrameHead} head
  * @property {() => Promise<Picture | null>} taken the picture as it is now; null where it is not there
  * @property {() => { data: any[], layout: object }} [live] of a figure: what plotly draws
+ * @property {() => LiveScene} [scene] of a scene: what its script draws
  * @property {number} [noted]
  * @property {HTMLButtonElement} [pin]
  */
@@ -283,7 +284,7 @@ async function pieceOf(view) {
   const said = wordsOf(view, []), figure = view.live?.()
   if (figure) return { said, figure }
   const picture = await view.taken()
-  return picture && { said, image: pictureOf(picture, said.alt) }
+  return picture && { said, image: pictureOf(picture, said.alt), scene: view.scene?.() }
 }
 
 addEventListener("tf-sheet", event => void sheet(/** @type {CustomEvent<string[]>} */ (event).detail))

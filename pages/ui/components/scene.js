@@ -14,6 +14,7 @@ import { styled } from "./styles.js"
  * @property {HTMLElement} note
  * @property {string} module
  * @property {() => Promise<import("./picture.js").Picture | null>} taken
+ * @property {() => LiveScene} [scene]
  * @property {Record<string, HTMLButtonElement>} [buttons]
  * @property {HTMLButtonElement} [pin]
  * @property {FrameHead} head
@@ -23,6 +24,8 @@ import { styled } from "./styles.js"
  * @property {() => void} [end]
  * @property {boolean} [gone]
  */
+const IMPORTED = / from "\.\/([^"]+)"/g
+
 /** @type {WeakMap<HTMLElement, Shown>} */
 const views = new WeakMap()
 /** @type {Map<string, Promise<Scene>>} name -> its script, which is fetched once */
@@ -49,6 +52,7 @@ export function render({ data: { module, data, height, caption, head }, parentEl
     view.drawn = "" // what is told may have moved the picture: the answer is drawn, whatever it is
     setTriggerValue("told", [name, value])
   }
+  view.scene = () => ({ module, data, height })
   const text = JSON.stringify(data), now = text + colours.stamp
   if (now !== view.drawn) view.code.then(scene => show(view, scene, text, now))
   view.drawn = now
@@ -67,6 +71,37 @@ export function render({ data: { module, data, height, caption, head }, parentEl
 async function taken(view) {
   const scene = await view.code, own = scene.picture?.(view.root)
   return own === undefined ? elements(view.root, await (await fetch(new URL(`${view.module}.css`, import.meta.url))).text()) : own
+}
+
+/**
+ * What a page of its own needs for its scenes: their styles, and a classic script after which `tfScenes` has the address
+ * of each of their modules, as tfcore/charts/scenes/__init__.py writes it: a browser fetches none for a page in a folder.
+ * @param {Iterable<string>} names
+ */
+export async function sceneCode(names) {
+  /** @type {Record<string, string>} file -> code, each after what it imports */
+  const modules = {}
+  /** @param {string} file */
+  const text = async file => (await fetch(new URL(file, import.meta.url))).text()
+  /** @param {string} file */
+  const add = async file => {
+    const code = await text(file)
+    for (const [, other] of code.matchAll(IMPORTED)) if (!(other in modules)) await add(other)
+    modules[file] = code
+  }
+  let style = ""
+  for (const name of names) {
+    style += await text(`${name}.css`)
+    await add(`${name}.js`)
+  }
+  const literal = JSON.stringify(modules).replaceAll("<", "\\u003c")
+  return `<style>${style}</style>
+<script>const tfScenes = {}
+for (const [name, code] of Object.entries(${literal})) {
+  const linked = code.replace(${IMPORTED}, (_, other) => ' from "' + tfScenes[other] + '"')
+  tfScenes[name] = URL.createObjectURL(new Blob([linked], { type: "text/javascript" }))
+}</script>
+`
 }
 
 // The scene as it is to be by the time its script has come.

@@ -3,6 +3,7 @@ import { palette } from "./colours.js"
 import { html, save } from "./dom.js"
 import { plotlyCode } from "./figure.js"
 import { page, pageFigure, safe } from "./saving.js"
+import { sceneCode } from "./scene.js"
 import { address, checked, LONGEST, MOST, parts as partsOf } from "./shelf.js"
 
 const NAME = "shelf" // of the route, and of a file whose shelf has no title
@@ -128,6 +129,7 @@ export async function saveNotebook(whole, say) {
  */
 export async function savePage(whole, parent, say) {
   const parts = /** @type {string[]} */ ([]), missing = /** @type {string[]} */ ([]), types = /** @type {Set<string>} */ (new Set())
+  const scenes = /** @type {Set<string>} */ (new Set())
   let stopped = false, count = 0
   for (const item of whole.items) {
     count += 1
@@ -136,13 +138,25 @@ export async function savePage(whole, parent, say) {
     if (stopped) return say("Stopped; nothing was saved.")
     if (!piece) missing.push(item.title)
     parts.push(part(item, piece, count))
+    if (piece?.scene) scenes.add(piece.scene.module)
     piece?.figure?.data.forEach((/** @type {{ type?: string }} */ trace) => types.add(trace.type ?? "scatter"))
   }
-  const code = types.size ? `<script>${await plotlyCode([...types])}</script>\n` : ""
   const { roles } = palette(parent)
+  const code = (types.size ? `<script>${await plotlyCode([...types])}</script>\n` : "") + (scenes.size ? scenesIn(roles) + (await sceneCode(scenes)) : "")
   const body = `<style>.note { color: inherit; font-size: 1em; white-space: pre-line } h2 { margin-bottom: 0.3em }</style>\n${code}${parts.join("\n")}`
   save(new Blob([page(whole.title, body, new URL("./", location.href).toString(), roles)], { type: "text/html" }), `${nameOf(whole.title)}.html`)
   say(missing.length ? `Saved without ${missing.length} of ${whole.items.length} pictures, which are not drawn at their address: ${missing.join("; ")}.` : `Saved: a page with ${count === 1 ? "this figure" : `these ${count} figures`}, which needs no network.`)
+}
+
+/** The colours that scenes take, which are CSS variables (tfcore/charts/scenes). @param {Record<string, string>} roles */
+function scenesIn(roles) {
+  const { ink, paper, grid, accent } = roles
+  const house = {
+    "text-color": ink, "background-color": paper, "secondary-background-color": grid, "border-color": grid, "primary-color": accent,
+    font: "system-ui, sans-serif", "code-font": "monospace", "base-radius": "0.5rem", "button-radius": "0.5rem",
+  }
+  const said = [...Object.entries(roles).map(([role, colour]) => `--role-${role}: ${colour}`), ...Object.entries(house).map(([name, value]) => `--st-${name}: ${value}`)]
+  return `<style>.scene { ${said.join("; ")} }</style>\n`
 }
 
 /** @param {Pinned} item @param {Piece | null} piece @param {number} number */
@@ -151,10 +165,22 @@ function part(item, piece, number) {
   const note = item.note ? `<p class="note" dir="auto">${safe(item.note)}</p>` : ""
   const linked = `<p><a href="${safe(where)}">${safe(where)}</a></p>`
   if (!piece) return `<h2 dir="auto">${safe(item.title)}</h2>${note}<p dir="auto">${safe(item.caption)} (This picture is not drawn at its address.)</p>${linked}`
-  const { said, figure, image } = piece
-  const picture = figure ? `<div id="${id}" role="img" aria-label="${safe(said.alt)}"></div>` : image
-  const drawn = figure && `<script>{const f=${JSON.stringify(figure).replaceAll("<", "\\u003c")};Plotly.newPlot("${id}",f.data,f.layout,{responsive:true,displaylogo:false})}</script>`
-  return `<h2 dir="auto">${safe(said.title)}</h2>${note}${pageFigure(said, picture ?? "")}${drawn ?? ""}${linked}`
+  const { said, figure, image, scene } = piece, label = `aria-label="${safe(said.alt)}"`
+  /** @param {unknown} data */
+  const literal = data => JSON.stringify(data).replaceAll("<", "\\u003c")
+  let picture = image, drawn = ""
+  if (figure) {
+    picture = `<div id="${id}" role="img" ${label}></div>`
+    drawn = `<script>{const f=${literal(figure)};Plotly.newPlot("${id}",f.data,f.layout,{responsive:true,displaylogo:false})}</script>`
+  } else if (scene) { // its picture stands there until it is drawn
+    picture = `<div id="${id}" class="scene" role="group" ${label} style="min-height: ${scene.height}px">${image}</div>`
+    drawn = `<script>import(tfScenes["${scene.module}.js"]).then(one => {
+  const place = document.getElementById("${id}")
+  place.replaceChildren()
+  one.draw(place, ${literal(scene.data)})
+})</script>`
+  }
+  return `<h2 dir="auto">${safe(said.title)}</h2>${note}${pageFigure(said, picture ?? "")}${drawn}${linked}`
 }
 
 /** @param {Pinned} item @param {HTMLElement} parent @param {() => boolean} stopped @returns {Promise<Piece | null>} */
