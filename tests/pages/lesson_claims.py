@@ -152,8 +152,8 @@ def cut_into_heads(at: StopFound) -> bool:
 def correct_predictions(at: StopFound) -> bool:
     """How many of the text's own tokens the model puts first."""
     right = int((at.probabilities[:-1].argmax(-1) == torch.tensor(at.ids[1:])).sum())
-    of, first, last = (int(one) for one in re.search(r"of (\d+): (\d+) .*?, (\d+) after", at.it.ends).groups())  # type: ignore[union-attr]
-    return of == len(at.ids) - 1 and last == right and first <= last
+    ((of, first, last),) = re.findall(r"of (\d+): (\d+) .*?, (\d+) after", at.it.ends)
+    return int(of) == len(at.ids) - 1 and int(last) == right and int(first) <= right
 
 
 def patched_difference(at: StopFound) -> bool:
@@ -282,9 +282,8 @@ def transformer_first(at: StopFound) -> bool:
 
 def best_split(at: StopFound) -> bool:
     """Tokens over parameters, as they are said."""
-    parameters, tokens, each = re.search(
-        r"([\d.]+) B parameters on ([\d.]+) T tokens, ([\d.]+) per", at.it.finding
-    ).groups()  # type: ignore[union-attr]
+    said = re.findall(r"([\d.]+) B parameters on ([\d.]+) T tokens, ([\d.]+) per", at.it.finding)
+    ((parameters, tokens, each),) = said
     return abs(1000 * float(tokens) / float(parameters) - float(each)) < 0.1
 
 
