@@ -89,6 +89,12 @@ SHARPER = {
     "mscale": 0.7,
     "mscale_all_dim": 0.7,
 }
+STATES = {"state_size": 16, "n_groups": 2, "chunk_size": 8}
+BESIDE = {"mamba_d_ssm": 96, "mamba_n_heads": 6, "mamba_d_head": 16, "mamba_n_groups": 2, "mamba_d_state": 8}
+BESIDE |= {"head_dim": 16, "mamba_chunk_size": 8, "pad_token_id": 0, "embedding_multiplier": 2.0}
+BESIDE |= {"lm_head_multiplier": 0.5, "key_multiplier": 0.7, "attention_in_multiplier": 1.3, "ssm_in_multiplier": 0.8}
+BESIDE |= {"attention_out_multiplier": 0.9, "ssm_out_multiplier": 1.1, "mlp_multipliers": [0.6, 1.2]}
+BESIDE |= {"ssm_multipliers": [0.5, 1.5, 0.8, 1.2, 0.9]}
 GPT2 = {"vocab_size": 320, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 1024, "n_inner": 256}
 # Name -> architecture of GGUF, class and settings of transformers.
 MODELS: dict[str, tuple[str, Any, dict[str, Any]]] = {
@@ -153,6 +159,26 @@ MODELS: dict[str, tuple[str, Any, dict[str, Any]]] = {
         DEEPSEEK | GROUPS | {"q_lora_rank": 48, "topk_method": "group_limited_greedy", "rope_parameters": SHARPER},
     ),
     "deepseek3": ("deepseek2", hf.DeepseekV3ForCausalLM, DEEPSEEK | GROUPS | {"q_lora_rank": 48}),
+    "lfm2": (
+        "lfm2",
+        hf.Lfm2ForCausalLM,
+        SHAPE
+        | {"num_hidden_layers": 3, "layer_types": ["conv", FULL, "conv"], "block_multiple_of": 8, "norm_eps": 1e-3},
+    ),
+    "mamba2": (
+        "mamba2",
+        hf.Mamba2ForCausalLM,
+        {"vocab_size": 320, "hidden_size": 64, "num_hidden_layers": 2, "num_heads": 8, "head_dim": 16, **STATES},
+    ),
+    "falcon-h1": ("falcon-h1", hf.FalconH1ForCausalLM, SHAPE | BESIDE),
+    "falcon-h1, normed": (
+        "falcon-h1",
+        hf.FalconH1ForCausalLM,
+        SHAPE
+        | BESIDE
+        | {"mamba_rms_norm": True, "mamba_norm_before_gate": False, "tie_word_embeddings": True}
+        | {"embedding_multiplier": 1.0, "lm_head_multiplier": 1.0},
+    ),
     "granite mixture": (
         "granitemoe",
         hf.GraniteMoeForCausalLM,
@@ -201,8 +227,18 @@ def write(
     lengths = (getattr(c, name, None) for name in ("max_position_embeddings", "max_seq_len", "seq_length"))
     writer.add_context_length(next((length for length in lengths if length), 2048))
     writer.add_embedding_length(c.hidden_size)
-    writer.add_head_count(c.num_attention_heads)
-    if architecture in ("gpt2", "starcoder", "bloom", "mpt", "falcon"):
+    writer.add_head_count(getattr(c, "num_attention_heads", 0))
+    if architecture in ("mamba2", "falcon-h1"):
+        add_states(writer, c)
+    elif architecture == "lfm2":
+        blocks_of = int(2 * c.intermediate_size / 3) + c.block_multiple_of - 1
+        writer.add_feed_forward_length(blocks_of // c.block_multiple_of * c.block_multiple_of)
+        writer.add_head_count_kv([c.num_key_value_heads if kind == FULL else 0 for kind in c.layer_types])
+        writer.add_layer_norm_rms_eps(c.norm_eps)
+        writer.add_shortconv_l_cache(c.conv_L_cache)
+        writer.add_rope_freq_base(c.rope_parameters["rope_theta"])
+        writer.add_vocab_size(c.vocab_size)
+    elif architecture in ("gpt2", "starcoder", "bloom", "mpt", "falcon"):
         writer.add_feed_forward_length(getattr(c, "n_inner", None) or 4 * c.hidden_size)
         writer.add_layer_norm_eps(c.layer_norm_epsilon)
         keys = {"starcoder": 1, "bloom": c.num_attention_heads, "falcon": getattr(c, "num_kv_heads", 0)}
@@ -278,6 +314,55 @@ def write(
     writer.close()
 
 
+def add_states(writer: gguf.GGUFWriter, c: hf.PreTrainedConfig) -> None:
+    """The settings of states, and of the attention beside them, as llama.cpp's converter writes them."""
+    if c.model_type == "mamba2":
+        writer.add_feed_forward_length(0)
+        writer.add_layer_norm_rms_eps(c.layer_norm_epsilon)
+        values, of_state = c.num_heads * c.head_dim, (c.conv_kernel, c.state_size, c.num_heads, c.n_groups)
+    else:
+        writer.add_feed_forward_length(c.intermediate_size)
+        writer.add_layer_norm_rms_eps(c.rms_norm_eps)
+        writer.add_head_count_kv(c.num_key_value_heads)
+        writer.add_key_length(c.head_dim)
+        writer.add_value_length(c.head_dim)
+        writer.add_rope_freq_base(c.rope_parameters["rope_theta"])
+        writer.add_vocab_size(c.vocab_size)
+        values, of_state = c.mamba_d_ssm, (c.mamba_d_conv, c.mamba_d_state, c.mamba_n_heads, c.mamba_n_groups)
+    conv, state, heads, groups = of_state
+    writer.add_ssm_conv_kernel(conv)
+    writer.add_ssm_inner_size(values)
+    writer.add_ssm_state_size(state)
+    writer.add_ssm_time_step_rank(heads)
+    writer.add_ssm_group_count(groups)
+
+
+def of_state(c: hf.PreTrainedConfig, name: str, numbers: np.ndarray) -> np.ndarray:
+    """A tensor of a state, or one with factors of Falcon-H1, as llama.cpp's converter changes it."""
+    if name.endswith(("A_log", ".D")):
+        return (-np.exp(numbers) if name.endswith("A_log") else numbers).reshape(-1, 1)
+    if name.endswith(("mixer.norm.weight", "mamba.norm.weight")):
+        return numbers.reshape(getattr(c, "n_groups", None) or c.mamba_n_groups, -1)
+    if c.model_type != "falcon_h1":
+        return numbers
+    if name.endswith("mamba.in_proj.weight"):
+        keys = c.mamba_n_groups * c.mamba_d_state
+        sizes = (c.mamba_d_ssm, c.mamba_d_ssm, keys, keys, c.mamba_n_heads)
+        return numbers * c.ssm_in_multiplier * np.repeat(np.float32(c.ssm_multipliers), sizes)[:, None]
+    factors = {
+        "down_proj": c.mlp_multipliers[1],
+        "gate_proj": c.mlp_multipliers[0],
+        "k_proj": c.key_multiplier * c.attention_in_multiplier,
+        "q_proj": c.attention_in_multiplier,
+        "v_proj": c.attention_in_multiplier,
+        "o_proj": c.attention_out_multiplier,
+        "out_proj": c.ssm_out_multiplier,
+        "lm_head": c.lm_head_multiplier,
+        "embed_tokens": c.embedding_multiplier,
+    }
+    return numbers * np.float32(next((factor for part, factor in factors.items() if f".{part}." in f".{name}"), 1.0))
+
+
 def add_latents(writer: gguf.GGUFWriter, c: hf.PreTrainedConfig, apart: bool) -> None:
     """The settings of a model with latent attention, as llama.cpp's converter writes them."""
     writer.add_feed_forward_length(c.intermediate_size)
@@ -342,13 +427,16 @@ def tensors(architecture: str, model: hf.PreTrainedModel, apart: bool = True) ->
             found[f"blk.{name.split('.')[2]}.attn_k_b.weight"] = np.ascontiguousarray(keys.mT.numpy())
             found[f"blk.{name.split('.')[2]}.attn_v_b.weight"] = np.ascontiguousarray(values.numpy())
             continue
+        numbers = tensor.float().squeeze().numpy()
+        if architecture in ("mamba2", "falcon-h1"):
+            numbers = of_state(c, name, numbers)
+            name = name.replace(".dt_bias", ".dt_proj.bias")
         names_of_it = (name, name.removeprefix("transformer."), name.replace("router.", "router.layer."))
         there = next(
             filter(None, (names.get_name(one, try_suffixes=(".weight", ".bias")) for one in names_of_it)), None
         )
         if there is None:
             raise ValueError(f"the package does not know {name}")
-        numbers = tensor.float().squeeze().numpy()
         if architecture in INTERLEAVED and "q_proj" in name:
             numbers = interleaved(numbers, c.num_attention_heads)
         if architecture in INTERLEAVED and "k_proj" in name:

@@ -70,6 +70,35 @@ def test_keys_of_latents_without_their_values_are_refused(tmp_path):
         tfcore.load(path)
 
 
+HYBRIDS = {
+    "counts that differ": (
+        "lfm2",
+        {"lfm2.attention.head_count_kv": [1, 2, 0]},
+        "one whole number, or 0, for each layer",
+    ),
+    "one count": (
+        "lfm2",
+        {"lfm2.attention.head_count_kv": 2},
+        r"has 2 in lfm2\.attention\.head_count_kv, where a list",
+    ),
+    "heads of a state": (
+        "mamba2",
+        {"mamba2.ssm.time_step_rank": 7},
+        "has states of 128 values in 7 heads, which cannot",
+    ),
+    "width of a state": ("falcon-h1", {"falcon-h1.ssm.inner_size": 48}, r"conv1d\.weight has shape"),
+    "what nobody reads": ("mamba2", {"mamba2.ssm.dt_b_c_rms": True}, r"mamba2\.ssm\.dt_b_c_rms=True, which may change"),
+}
+
+
+@pytest.mark.parametrize(("name", "more", "words"), HYBRIDS.values(), ids=list(HYBRIDS))
+def test_settings_of_hybrids_that_do_not_fit_are_refused(name, more, words, tmp_path):
+    path = tmp_path / "model.gguf"
+    write(path, name, random_model(name), **more, **byte_level("gpt-2"))
+    with pytest.raises(CheckpointError, match=words):
+        tfcore.load(path)
+
+
 @pytest.mark.parametrize("kind", ["F16", "BF16", *QUANTISED])
 def test_every_kind_of_numbers(kind, tmp_path):
     path = tmp_path / "model.gguf"

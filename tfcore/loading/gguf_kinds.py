@@ -142,6 +142,51 @@ _DEEPSEEK = {
     "blk.*.ffn_down_shexp": "layers.*.mlp.shared_experts.down_proj",
     "blk.*.exp_probs_b": "layers.*.mlp.gate.e_score_correction_bias",
 }
+_LFM2 = {
+    "token_embd": "embed_tokens",
+    "token_embd_norm": "embedding_norm",  # which is the last norm, whatever it is called
+    "output": "lm_head",
+    "blk.*.attn_norm": "layers.*.operator_norm",
+    "blk.*.ffn_norm": "layers.*.ffn_norm",
+    "blk.*.attn_q": "layers.*.self_attn.q_proj",
+    "blk.*.attn_k": "layers.*.self_attn.k_proj",
+    "blk.*.attn_v": "layers.*.self_attn.v_proj",
+    "blk.*.attn_output": "layers.*.self_attn.out_proj",
+    "blk.*.attn_q_norm": "layers.*.self_attn.q_layernorm",
+    "blk.*.attn_k_norm": "layers.*.self_attn.k_layernorm",
+    "blk.*.shortconv.conv": "layers.*.conv.conv",
+    "blk.*.shortconv.in_proj": "layers.*.conv.in_proj",
+    "blk.*.shortconv.out_proj": "layers.*.conv.out_proj",
+    "blk.*.ffn_gate": "layers.*.feed_forward.w1",
+    "blk.*.ffn_up": "layers.*.feed_forward.w3",
+    "blk.*.ffn_down": "layers.*.feed_forward.w2",
+}
+_STATE = {
+    "ssm_in": "in_proj",
+    "ssm_conv1d": "conv1d",
+    "ssm_dt": "dt_bias",
+    "ssm_a": "A_log",
+    "ssm_d": "D",
+    "ssm_norm": "norm",
+    "ssm_out": "out_proj",
+}
+_MAMBA2 = {
+    "token_embd": "embeddings",
+    "output_norm": "norm_f",
+    "output": "lm_head",
+    "blk.*.attn_norm": "layers.*.norm",
+    **{f"blk.*.{there}": f"layers.*.mixer.{name}" for there, name in _STATE.items()},
+}
+_FALCON_H1 = {
+    **{there: name.replace(".mlp.", ".feed_forward.") for there, name in _LLAMA.items()},
+    "output_norm": "final_layernorm",
+    "blk.*.ffn_norm": "layers.*.pre_ff_layernorm",
+    **{f"blk.*.{there}": f"layers.*.mamba.{name}" for there, name in _STATE.items()},
+}
+BARE = ("ssm_a", "ssm_d", "ffn_norm")  # of states and of Falcon-H1: tensors whose names have no ending in the file
+RATES = ".A_log"  # there it is the rate itself, below 0
+IN_ROWS = (RATES, ".D", ".mixer.norm.weight", ".mamba.norm.weight")  # matrices there, vectors in the family's files
+CONVOLVED = (".conv1d.weight", ".conv.conv.weight")  # (channel, width) there, (channel, 1, width) in the family's files
 FACTORS = "rope_freqs.weight"  # by which LLaMA 3.1's frequencies are divided, pair by pair
 LONG, SHORT = "rope_factors_long.weight", "rope_factors_short.weight"  # LongRoPE's
 
@@ -203,6 +248,9 @@ KINDS = {
     "mpt": GgufKind("mpt", _MPT),
     "falcon": GgufKind("falcon", _FALCON, by_head=_JOINED),
     "granitemoe": GgufKind("granitemoe", _GRANITE_MOE, interleaved=True),
+    "lfm2": GgufKind("lfm2", _LFM2),
+    "mamba2": GgufKind("mamba2", _MAMBA2),
+    "falcon-h1": GgufKind("falcon_h1", _FALCON_H1),
     "deepseek2": GgufKind("deepseek_v2", _DEEPSEEK),  # and DeepSeek-V3, whose experts have sigmoids
 }
 MIXTURE_OF_LLAMAS = GgufKind("mixtral", _MIXTRAL, interleaved=True)  # also called llama

@@ -20,13 +20,17 @@ from tfcore.files import CheckpointError, size
 from tfcore.loading.families.config_values import FULL, SLIDING, short
 from tfcore.loading.gguf_file import Elsewhere, GgufFile
 from tfcore.loading.gguf_kinds import (
+    BARE,
+    CONVOLVED,
     FACTORS,
     FALCON_OF_TWO_NORMS,
+    IN_ROWS,
     KEYS_OF_LATENT,
     KINDS,
     LONG,
     MIXTURE_OF_LLAMAS,
     OFF,
+    RATES,
     SHARED_GATE,
     SHORT,
     SILENT,
@@ -134,6 +138,11 @@ class GgufWeights:
             return torch.cat((tensor.mT, self.file.read(_values_beside(there))), dim=1).flatten(0, 1)
         if name.endswith(SHARED_GATE):
             return tensor[None]
+        if name.endswith(CONVOLVED):
+            return tensor[:, None]
+        if name.endswith(IN_ROWS):
+            tensor = tensor.flatten()
+            return (-tensor).log() if name.endswith(RATES) else tensor
         if self._kind.interleaved and (part := re.search(r"self_attn\.([qk])_proj\.", name)):
             heads = self.values["num_attention_heads" if part[1] == "q" else "num_key_value_heads"]
             pairs = tensor.unflatten(0, (heads, -1, 2))  # (head, pair, half, ...)
@@ -160,6 +169,10 @@ class GgufWeights:
         shape = self.file.tensors[there].shape[expert is not None :]
         if name.endswith(SHARED_GATE):
             return (1, *shape)
+        if name.endswith(CONVOLVED):
+            return (shape[0], 1, *shape[1:])
+        if name.endswith(IN_ROWS):
+            return (math.prod(shape),)
         if there.endswith(KEYS_OF_LATENT):
             heads, latent, own = shape
             return (heads * (own + self.file.tensors[_values_beside(there)].shape[1]), latent)
@@ -222,6 +235,11 @@ class GgufWeights:
         """A tensor's name in the family's files, or those of its parts; and which part of which tensor each is."""
         module, _, ending = name.rpartition(".")
         number = re.match(r"blk\.(\d{1,6})\.", name)
+        bare = f"blk.*.{ending}" if number and name.count(".") == 2 and ending in BARE else ""
+        if bare in self._kind.names:
+            vector = "" if ending.startswith("ssm_") else ".weight"
+            yield self._kind.names[bare].replace("*", number[1] if number else "") + vector, (name, None)
+            return
         pattern = re.sub(r"^blk\.\d+\.", "blk.*.", module)
         if pattern not in self._kind.names or ending not in ("weight", "bias"):
             raise self._error(f"holds the tensor {name[:80]!r}, which models of its architecture do not have")
@@ -289,6 +307,9 @@ class GgufWeights:
             "exaone4": self._exaone4,
             "glm4": self._partly_rotated,
             "deepseek2": self._deepseek,
+            "lfm2": self._lfm2,
+            "mamba2": self._mamba2,
+            "falcon-h1": self._falcon_h1,
             "olmo": self._olmo,
             "olmo2": self._olmo2,
             "gemma2": self._gemma2,
@@ -501,6 +522,74 @@ class GgufWeights:
             **values,
             "intermediate_size": values["moe_intermediate_size"],
             "sliding_window": of("attention.sliding_window"),
+        }
+
+    def _lfm2(self, of: Callable[..., Any]) -> dict[str, Any]:
+        """LFM2, whose layers with keys are those that attend."""
+        counts = of("attention.head_count_kv", [])
+        if not isinstance(counts, np.ndarray) or counts.dtype.kind not in "iu" or len({*counts.tolist()} - {0}) > 1:
+            raise self._error("has heads of keys that are not one whole number, or 0, for each layer")
+        heads, d_head = of("attention.head_count"), of("attention.key_length", None)
+        of("attention.value_length", d_head)
+        width = of("embedding_length")
+        return {
+            "hidden_size": width,
+            "num_hidden_layers": of("block_count"),
+            "num_attention_heads": heads,
+            "num_key_value_heads": max(counts.tolist(), default=0) or heads,
+            "head_dim": d_head,
+            "intermediate_size": of("feed_forward_length"),
+            "block_auto_adjust_ff_dim": False,
+            "max_position_embeddings": of("context_length"),
+            "norm_eps": of("attention.layer_norm_rms_epsilon"),
+            "conv_L_cache": of("shortconv.l_cache"),
+            "layer_types": [FULL if count else "conv" for count in counts.tolist()],
+            "rope_parameters": self._rope(of, d_head or width // (heads or 1)),
+        }
+
+    def _states(self, of: Callable[..., Any]) -> tuple[int, int, dict[str, Any]]:
+        """Heads of a state, the width of their values, and the names of Mamba-2 for the rest."""
+        heads, values = of("ssm.time_step_rank"), of("ssm.inner_size")
+        if not all(isinstance(one, int) and one > 0 for one in (heads, values)) or values % heads:
+            raise self._error(f"has states of {short(values)} values in {short(heads)} heads, which cannot be")
+        state = {"n_groups": of("ssm.group_count"), "state_size": of("ssm.state_size")}
+        return heads, values // heads, state | {"conv_kernel": of("ssm.conv_kernel")}
+
+    def _mamba2(self, of: Callable[..., Any]) -> dict[str, Any]:
+        for name in ("context_length", "feed_forward_length", "attention.head_count"):
+            of(name, 0)  # none of which means anything
+        heads, d_head, state = self._states(of)
+        width = of("embedding_length")
+        return {
+            **state,
+            "hidden_size": width,
+            "num_hidden_layers": of("block_count"),
+            "num_heads": heads,
+            "head_dim": d_head,
+            "expand": heads * d_head / (width or 1),
+            "layer_norm_epsilon": of("attention.layer_norm_rms_epsilon"),
+            "use_bias": self._has("ssm_in.bias"),
+            "use_conv_bias": self._has("ssm_conv1d.bias"),
+        }
+
+    def _falcon_h1(self, of: Callable[..., Any]) -> dict[str, Any]:
+        """Falcon-H1, whose factors are multiplied into the file's weights; llama.cpp normalises after the gate."""
+        heads, d_head, state = self._states(of)
+        biased = self._has("ssm_in.bias")
+        return {
+            **self._llama(of),
+            "mlp_bias": self._has("ffn_up.bias"),
+            "mamba_n_heads": heads,
+            "mamba_d_head": d_head,
+            "mamba_d_ssm": heads * d_head,
+            "mamba_n_groups": state["n_groups"],
+            "mamba_d_state": state["state_size"],
+            "mamba_d_conv": state["conv_kernel"],
+            "mamba_conv_bias": self._has("ssm_conv1d.bias"),
+            "mamba_proj_bias": biased,
+            "projectors_bias": biased,
+            "mamba_rms_norm": self._has("ssm_norm.weight"),
+            "mamba_norm_before_gate": False,
         }
 
     def _query_scale(self, of: Callable[..., Any], largest: int) -> dict[str, Any]:
