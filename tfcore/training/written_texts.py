@@ -1,6 +1,7 @@
 """Texts that a model writes itself, from many beginnings: to study its parts on where no corpus has its variety."""
 
 from collections.abc import Iterator, Sequence
+from itertools import count, cycle
 
 import torch
 from jaxtyping import Int
@@ -56,6 +57,29 @@ OTHERS = (  # beginnings of other kinds
     ),
     *("User: Can you help me with", "The capital of", 'The word "', "Synonyms of", 'In Spanish, "', "Monday, 3 March:"),
 )
+ENCYCLOPAEDIC = (  # beginnings of articles about a subject
+    *("{0}\n\nIntroduction\n\n{0} is", "{0} (encyclopedia article)\n\nThe term", "The history of {0} begins"),
+    *("{0}: an overview\n\nAccording to", "# {0}\n\n## Definition\n\n", "Encyclopaedia entry: {0}\n\nIn the"),
+)
+CODE = (  # beginnings of programs and of data
+    *("def parse_config(path, defaults=None):\n", "import numpy as np\n\ndef normalise(matrix"),
+    *("class Stack:\n    def", "#include <stdio.h>\n\nint main(void) {\n", "function fetchUsers(options) {\n"),
+    *("SELECT name, COUNT(*) FROM", "<html>\n<head>\n<title>", "public class Account {\n    private"),
+    *("for i in range(10):\n    if", '{\n  "name": "', "const express = require('express');\n"),
+    *("import re\nimport sys\n\ndef tokenize(text):\n", "#!/bin/bash\nset -e\n", "fn main() {\n    let"),
+    *(
+        "def quicksort(items):\n",
+        "from dataclasses import dataclass\n\n@dataclass\nclass",
+        "package main\n\nimport (\n",
+    ),
+    *("body {\n  margin:", "def test_addition():\n    assert", "template <typename T>\nclass"),
+    *(
+        "async def handler(request):\n",
+        "CREATE TABLE orders (\n",
+        "try:\n    with open(",
+        "import pandas as pd\n\ndf =",
+    ),
+)
 CHAT = "<|im_start|>user\n{0}<|im_end|>\n<|im_start|>assistant\n"  # every eighth text
 TASKS = (
     *("Write a story about {0}.", "Explain {0} to a child.", "Give me three questions about {0}.", "Summarise {0}."),
@@ -76,20 +100,42 @@ def beginnings() -> Iterator[str]:
             yield OTHERS[i // 2 % len(OTHERS)]
         else:
             form = OF_A_SUBJECT[i // 2 % len(OF_A_SUBJECT)].format(subject)
-            yield form[0].upper() + form[1:]
+            yield _titled(form)
         i += 1
 
 
+def articles() -> Iterator[str]:
+    """Beginnings of articles without end, each subject in turn."""
+    return (ENCYCLOPAEDIC[i % len(ENCYCLOPAEDIC)].format(_titled(SUBJECTS[i % len(SUBJECTS)])) for i in count())
+
+
+def programs() -> Iterator[str]:
+    """Beginnings of programs without end."""
+    return cycle(CODE)
+
+
+def _titled(subject: str) -> str:
+    return subject[0].upper() + subject[1:]
+
+
 def written_texts(
-    model: Transformer, tokenizer: Tokenizer, rows: int, seq: int, seed: int = 0, at_once: int = 8_192
+    model: Transformer,
+    tokenizer: Tokenizer,
+    rows: int,
+    seq: int,
+    seed: int = 0,
+    at_once: int = 8_192,
+    starts: Iterator[str] | None = None,
 ) -> Iterator[Int[Tensor, "row seq"]]:
     """Texts of seq tokens that a model draws at TEMPERATURE, each from a beginning.
 
     Args:
         rows: how many in all.
         at_once: rows that are written together; each part is yielded when it is done, on the CPU.
+        starts: the beginnings, at least as many as rows; None: `beginnings`.
     """
-    generator, starts = torch.Generator(model.device).manual_seed(seed), beginnings()
+    generator = torch.Generator(model.device).manual_seed(seed)
+    starts = beginnings() if starts is None else starts
     for first in range(0, rows, at_once):
         texts = [marked(next(starts), tokenizer.special_tokens) for _ in range(min(at_once, rows - first))]
         yield _continued(model, [tokenizer.encode(text)[:seq] for text in texts], seq, generator).cpu()

@@ -72,7 +72,7 @@ def head_weights(model: Transformer, layer: int) -> HeadWeights:
     Raises:
         ValueError: its heads have none; see why_no_head_matrices.
     """
-    config, block = model.config, cast("Block", model.decoder.blocks[layer])
+    config, block = model.config, cast("Block", model.stack.blocks[layer])
     if reason := why_no_head_matrices(config):
         raise ValueError(reason)
     reading = block.attn.qkv.weight.detach()

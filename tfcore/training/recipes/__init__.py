@@ -8,6 +8,7 @@ from typing import Any
 from tfcore.training import measures
 from tfcore.training.ladder import SHIPPED
 from tfcore.training.loop import Progress
+from tfcore.training.recipes.atlas import ATLAS, atlas, of_atlas
 from tfcore.training.recipes.experts import EXPERTS, experts
 from tfcore.training.recipes.fill import FILL, fill
 from tfcore.training.recipes.finetuning import FINETUNING, finetuning, of_finetuning
@@ -256,6 +257,15 @@ RECIPES: dict[str, Entry] = {
         "a Jacobian lens and a tuned lens of smollm2, for ten states of the stream",
         "1 hour",
         "after block 11 the logit lens is 16.5 nats from the model on one sentence; no weights of these ship yet",
+        measured_on_corpus=False,
+    ),
+    "atlas": Entry(
+        atlas,
+        ATLAS,
+        lambda _: of_atlas(ATLAS),
+        "what each head of stories, minilm and smollm2 does over mixed texts, without any training",
+        "2 hours",
+        "300,000 tokens in windows of 128, read again on a sample",
         measured_on_corpus=False,
     ),
 }
