@@ -33,7 +33,7 @@ from tfcore.measures.interventions import (
 )
 from tfcore.measures.knock_outs import all_effects, knock_out_each
 from tfcore.measures.logit_attribution import contributions, stream_parts
-from tfcore.part_configs import ExpertsConfig
+from tfcore.part_configs import ExpertsConfig, LayerConfig, MixerConfig
 from tfcore.tokenizers.tokenizer import NamedTokenizer
 from tfcore.views.inside.changes import (
     DifferenceChange,
@@ -103,6 +103,20 @@ def test_no_text_is_anything_but_parts_or_one_sentence(said):
     with suppress(ValueError):
         parts = read_parts(said, CONFIG)
     assert all(part in parts_of(CONFIG)[part.layer] for part in parts)
+
+
+def test_the_parts_of_a_hybrid_are_those_that_each_layer_has():
+    """Six heads of attention, four of a state; a convolution has none, and some layers feed nothing forward."""
+    kinds = (LayerConfig(mixer="conv"), LayerConfig(mixer="ssm", alone=True), LayerConfig(mixer="none"), LayerConfig())
+    mixer = MixerConfig(n_heads=4, n_key_heads=2, d_key=5, d_value=6, decay="token")
+    model = small.model(n_layers=4, layers=kinds, mixer=mixer)
+    named = [[str(part).partition(".")[2] for part in layer] for layer in parts_of(model.config)]
+    assert named == [["ff"], [*"0123"], ["ff"], [*"012345", "ff"]]
+    kept = model(torch.tensor([TEXT]), capture=["blocks.1.attn.result", "blocks.1.attn_out"]).activations
+    result, out = kept["blocks.1.attn.result"], kept["blocks.1.attn_out"]
+    off = edits_for(model, TEXT, [Part(1, 2)], "zero")
+    without = model(torch.tensor([TEXT]), edits=off, capture=["blocks.1.attn_out"]).activations["blocks.1.attn_out"]
+    torch.testing.assert_close(without, out - result[:, :, 2], atol=1e-5, rtol=1e-5)
 
 
 def test_a_word_that_is_no_part_gets_an_answer():

@@ -137,13 +137,22 @@ class Part(NamedTuple):
 
 
 def parts_of(config: ModelConfig) -> list[list[Part]]:
-    """All parts of a model of one stack, layer by layer: its heads, then its feed-forward layer where there is one."""
-    heads = range(config.attention.n_heads)
-    has_forward = bool(config.ff_size or config.experts)
+    """All parts of a model of one stack, layer by layer: its heads, then its feed-forward layer where there is one. A
+    state in the place of attention has heads of its own number, a convolution and a state beside attention none."""
     return [
-        [*(Part(layer, head) for head in heads), *([Part(layer, None)] if has_forward else [])]
+        [
+            *(Part(layer, head) for head in range(_heads_of(config, layer))),
+            *([Part(layer, None)] if config.is_plain(layer) or config.is_routed(layer) else []),
+        ]
         for layer in range(config.n_layers)
     ]
+
+
+def _heads_of(config: ModelConfig, layer: int) -> int:
+    """How many heads write `attn.z` in a layer."""
+    if config.attends(layer):
+        return config.attention.n_heads
+    return 0 if config.mixer is None or config.carried_by(layer) in (None, "conv") else config.mixer.n_heads
 
 
 def read_parts(text: str, config: ModelConfig) -> tuple[Part, ...]:

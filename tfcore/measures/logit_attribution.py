@@ -20,6 +20,7 @@ from tfcore.feedforward import FeedForward
 from tfcore.inspection.capture import known_names
 from tfcore.measures.lenses import check_model, unembedding
 from tfcore.measures.one_text import one_text
+from tfcore.mixing_layers import AttentionBesideState
 from tfcore.model import NO_LOGITS, Output, Transformer
 from tfcore.norms import Norm
 from tfcore.onednn import linear
@@ -39,6 +40,8 @@ class Contributions:
     Args:
         heads: of every attention head.
         feedforward: of every feed-forward layer (all experts of a mixture together); 0 where a layer has none.
+        mixers: of the state or convolution that a layer has beside attention or in its place, where its heads are 0; 0
+            where there is none.
         embedding: of the token's own embedding.
         position: of learned or sinusoidal positions; 0 where the model has neither.
         biases: of all biases after the embedding, the final norm's and the logits' own included.
@@ -49,6 +52,7 @@ class Contributions:
 
     heads: Float[ndarray, "layer head"]
     feedforward: Float[ndarray, " layer"]
+    mixers: Float[ndarray, " layer"]
     embedding: float
     position: float
     biases: float
@@ -59,7 +63,8 @@ class Contributions:
     @property
     def total(self) -> float:
         """The sum of all parts."""
-        return float(self.heads.sum() + self.feedforward.sum()) + self.embedding + self.position + self.biases
+        layers = float(self.heads.sum() + self.feedforward.sum() + self.mixers.sum())
+        return layers + self.embedding + self.position + self.biases
 
 
 def logit_direction(
@@ -96,6 +101,7 @@ class Parts:
 
     heads: Float[Tensor, "layer head d_model"]
     feedforward: Float[Tensor, "layer d_model"]
+    mixers: Float[Tensor, "layer d_model"]
     embedding: Float[Tensor, " d_model"]
     position: Float[Tensor, " d_model"]
     biases: Float[Tensor, " d_model"]
@@ -118,7 +124,13 @@ def written(model: Transformer, ids: Sequence[int]) -> Output:
 def written_names(config: ModelConfig) -> list[str]:
     """The activations from which the sum at each position can be formed."""
     names = ["ln_final.scale", "blocks.0.resid_pre", *(["pos_embed"] if config.positions.added else [])]
+    names += [f"blocks.{i}.{_of_mixer(config, i)}" for i in range(config.n_layers) if config.carried_by(i) is not None]
     return names + [name for name in known_names(config) if name.startswith("blocks.") and name.endswith(WRITTEN)]
+
+
+def _of_mixer(config: ModelConfig, layer: int) -> str:
+    """The activation of what a state or a convolution writes, in the place of attention or beside it."""
+    return "attn.state_out" if config.attends(layer) else "attn_out"
 
 
 def stream_parts(model: Transformer, ids: Sequence[int], position: int) -> Parts:
@@ -134,16 +146,22 @@ def parts_at(model: Transformer, run: Output, position: int) -> Parts:
     here = {name: (value if name == "pos_embed" else value.squeeze(0))[position].double() for name, value in parts}
     modules = list(cast("Iterable[Block]", model.decoder.blocks))
     for i, block in enumerate(modules):
+        if not model.config.attends(i):
+            continue
         z = run.activations[f"blocks.{i}.attn.z"][:, :, position, None]  # (1, head, 1, d_head)
         here[f"blocks.{i}.attn.result"] = block.attn.results(z).squeeze((0, 1)).double()
     blocks = [block_parts(block, i, here) for i, block in enumerate(modules)]
     start, places = here["blocks.0.resid_pre"], "pos_embed" in here
     summed = places and not model.config.norm.of_embeddings  # a norm after that sum mixes the two for good
     places_part = here["pos_embed"] if summed else torch.zeros_like(start)
-    heads, forward, biases = (torch.stack(part) for part in zip(*blocks, strict=True))
+    n_heads = model.config.attention.n_heads
+    none = start.expand(n_heads, -1) * 0  # of layers without attention
+    heads = torch.stack([none if block[0] is None else block[0] for block in blocks])
+    forward, mixers, biases = (torch.stack(part) for part in list(zip(*blocks, strict=True))[1:])
     return Parts(
         heads,
         forward,
+        mixers,
         start - places_part,
         places_part,
         biases.sum(0),
@@ -152,8 +170,9 @@ def parts_at(model: Transformer, run: Output, position: int) -> Parts:
     )
 
 
-def block_parts(block: Block, i: int, here: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-    """Outputs of the heads, (head, d_model), of the feed-forward layer and of the biases of one block.
+def block_parts(block: Block, i: int, here: dict[str, Tensor]) -> tuple[Tensor | None, Tensor, Tensor, Tensor]:
+    """Outputs of the heads, (head, d_model), of the feed-forward layer, of the state or convolution, and of the biases
+    of one block; None for the heads where it has no attention.
 
     A sandwich norm stands between a part's output and the stream; its scale is held fixed, too.
     """
@@ -162,13 +181,21 @@ def block_parts(block: Block, i: int, here: dict[str, Tensor]) -> tuple[Tensor, 
         return frozen_norm(getattr(block, name, None), x, here.get(f"blocks.{i}.{name}.scale"))
 
     nothing = torch.zeros_like(here["blocks.0.resid_pre"])
-    heads = post("ln1_post", here[f"blocks.{i}.attn.result"])
-    biases = post("ln1_post", bias_of(block.attn.out, nothing)) + bias_of(getattr(block, "ln1_post", None), nothing)
+    heads, mixer, biases = None, nothing, nothing
+    if block.has_mixer:
+        heads = here.get(f"blocks.{i}.attn.result")
+        biases = post("ln1_post", bias_of(block.attn.out, nothing)) + bias_of(getattr(block, "ln1_post", None), nothing)
+        if heads is None:
+            mixer = here[f"blocks.{i}.attn_out"] - biases
+        elif (beside := here.get(f"blocks.{i}.attn.state_out")) is not None:
+            own = bias_of(cast("AttentionBesideState", block.attn).state.out, nothing)
+            mixer, biases = post("ln1_post", beside - own), biases + post("ln1_post", own)
+        heads = None if heads is None else post("ln1_post", heads)
     if not block.has_mlp:
-        return heads, nothing, biases
+        return heads, nothing, mixer, biases
     down = None if block.routed else cast("FeedForward", block.mlp).down
     own = post("ln2_post", bias_of(down, nothing)) + bias_of(getattr(block, "ln2_post", None), nothing)
-    return heads, here[f"blocks.{i}.mlp_out"] - own, biases + own
+    return heads, here[f"blocks.{i}.mlp_out"] - own, mixer, biases + own
 
 
 def bias_of(module: nn.Module | None, nothing: Float[Tensor, " d_model"]) -> Float[Tensor, " d_model"]:
@@ -186,7 +213,7 @@ def contributions(model: Transformer, parts: Parts, token: int, against: Against
     """
     norm = model.decoder.ln_final
     u = logit_direction(model, token, against)  # (d_model)
-    share = {f.name: frozen_norm(norm, getattr(parts, f.name), parts.scale) @ u for f in fields(parts)[:5]}
+    share = {f.name: frozen_norm(norm, getattr(parts, f.name), parts.scale) @ u for f in fields(parts)[:6]}
     own = bias_of(norm, torch.zeros_like(u)) @ u
     bias = model.logit_bias if model.config.classes is None else model.classes.score.bias
     if bias is not None:
@@ -194,6 +221,7 @@ def contributions(model: Transformer, parts: Parts, token: int, against: Against
     return Contributions(
         heads=share["heads"].cpu().numpy(),
         feedforward=share["feedforward"].cpu().numpy(),
+        mixers=share["mixers"].cpu().numpy(),
         embedding=float(share["embedding"]),
         position=float(share["position"]),
         biases=float(share["biases"] + own),

@@ -18,7 +18,7 @@ from tfcore.measures.logit_attribution import (
     written,
 )
 from tfcore.model import Transformer
-from tfcore.part_configs import ExpertsConfig
+from tfcore.part_configs import ExpertsConfig, LayerConfig, MixerConfig
 from tfcore.tokenizers.tokenizer import NamedTokenizer
 from tfcore.views.inside.stream.measure.parts import (
     instalments,
@@ -41,6 +41,20 @@ KINDS = {
     "like Phi": small.WIRINGS["like Phi"],
     "attention alone": {"d_ff": 0, "tie_embeddings": False, "logit_scale": 0.5},
     "experts": {"experts": ExpertsConfig(n_experts=4, top_k=2)},
+    "a convolution first": {
+        "layers": (LayerConfig(mixer="conv"), LayerConfig()),
+        "mixer": MixerConfig(width=3, bias=True, conv_bias=True),
+        "bias": True,
+    },
+    "a state beside attention": {
+        "layers": (LayerConfig(mixer="attention+ssm"),) * 2,
+        "mixer": MixerConfig(n_heads=4, n_key_heads=2, d_key=5, d_value=6, decay="token", bias=True, norm=None),
+        "norm_placement": "sandwich",
+        "norm": "layernorm",
+        "bias": True,
+        "attn_gate": True,
+    },
+    "attention alone in a layer": {"layers": (LayerConfig(alone=True), LayerConfig())},
     "a norm after the embeddings": {"embed_norm": True, "positions": "learned", "bias": True},
 }
 
@@ -122,6 +136,20 @@ def test_a_loop_over_numbers_gives_the_same():
     assert found.scale == pytest.approx(scale)
 
 
+def test_a_mixer_has_a_share_of_its_own():
+    model = shaken(**KINDS["a convolution first"])
+    found = contributions(model, stream_parts(model, TEXT, 5), 3)
+    cache = model(torch.tensor([TEXT]), capture=("blocks.0.attn_out", "ln_final.scale")).activations
+    written_by_it = cache["blocks.0.attn_out"][0, 5] - model.decoder.blocks[0].attn.out.bias
+    direction = model.embed.weight[3] * model.decoder.ln_final.weight
+    share = float(written_by_it @ direction / cache["ln_final.scale"][0, 5])
+    np.testing.assert_allclose(found.mixers, [share, 0.0], atol=1e-5)
+    assert not found.heads[0].any()
+    names = ["embedding", "mixer 0", "feed-forward 0", "attention 1", "feed-forward 1", "biases"]
+    assert [name for name, _ in instalments(found)] == names
+    assert dict(instalments(found))["mixer 0"] == pytest.approx(share, abs=1e-5)
+
+
 def test_layer_norm_is_centred_as_in_transformer_lens():
     """There each part loses its mean before it is divided by the cached scale (apply_ln_to_stack)."""
     model = shaken(**KINDS["like GPT-2"])
@@ -153,7 +181,7 @@ def test_what_a_part_promotes_is_its_share_in_every_logit(kind):
 def planted(**values: object) -> Contributions:
     """Two layers of three heads, all shares different; they add up to 2.5."""
     heads = np.array([[0.5, -1.0, 0.25], [2.0, 0.125, -0.5]])
-    found = Contributions(heads, np.array([0.75, -0.625]), 1.5, 0.0, 0.0, 3.0, 1.25)
+    found = Contributions(heads, np.array([0.75, -0.625]), np.zeros(2), 1.5, 0.0, 0.0, 3.0, 1.25)
     return replace(found, **values)
 
 

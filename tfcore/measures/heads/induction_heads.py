@@ -13,6 +13,7 @@ from torch import Tensor
 
 from tfcore.block import Block
 from tfcore.config import ModelConfig
+from tfcore.input_checks import check_every_head
 from tfcore.inspection.edits import Edit
 from tfcore.measures.heads.kinds import mean_weight, targets
 from tfcore.measures.lenses import unembedding
@@ -122,6 +123,7 @@ def copying(
     config, seq = model.config, ids.shape[1]
     if config.architecture != "decoder" or seq < 2:
         raise ValueError(f"copying needs a decoder and two tokens; got a {config.architecture} and {seq}")
+    check_every_head(config, states=True)
     ids = ids.to(model.device)
     names = [f"blocks.{i}.attn.pattern" for i in range(config.n_layers)]
     output = model(ids, capture=names, edits=[*zeroed_heads(off), *edits])

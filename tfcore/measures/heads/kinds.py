@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
+from tfcore.input_checks import check_every_head
 from tfcore.model import Transformer
 
 # In the order of the scores; the last two say how spread out a head is that does nothing definite.
@@ -205,6 +206,7 @@ def repeated_tokens(
             are copied from, in vain.
     """
     config = model.config
+    check_every_head(config, states=True)
     length = min(length, config.max_seq_len // 2)
     generator = torch.Generator().manual_seed(seed)
     if distinct:

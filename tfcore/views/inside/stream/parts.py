@@ -120,6 +120,7 @@ def _table(attributed: Contributions) -> pd.DataFrame:
     rows = [("embedding", attributed.embedding), ("positions", attributed.position), ("biases", attributed.biases)]
     for layer, heads in enumerate(attributed.heads):
         rows += [(f"head {layer}.{head}", share) for head, share in enumerate(heads.tolist())]
+        rows += [(f"mixer {layer}", float(attributed.mixers[layer]))] if attributed.mixers[layer] else []
         rows.append((f"feed-forward {layer}", float(attributed.feedforward[layer])))
     return pd.DataFrame([*rows, ("logit of the model", attributed.logit)], columns=["part", "share"])
 

@@ -11,6 +11,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.config import ModelConfig
+from tfcore.input_checks import check_every_head
 from tfcore.inspection.capture import ActivationRecorder, known_names, layer_of
 from tfcore.inspection.edits import Edit
 from tfcore.measures.lenses import check_model
@@ -70,6 +71,7 @@ def record(
     Args:
         plain: a pass without factors: in a model of one stack the layers before the first changed head are not run.
     """
+    check_every_head(model.config)
     config, edits = model.config, edits_of(model.config, factors or {})
     starts = {layer.prefix for layer in attention_layers(config)}
     names = [name for name in known_names(config) if name.endswith(NEEDED) and any(map(name.startswith, starts))]

@@ -33,7 +33,9 @@ def instalments(attributed: Contributions) -> list[tuple[str, float]]:
     rows = [("embedding", attributed.embedding)]
     rows += [("positions", attributed.position)] if attributed.position else []
     for layer, heads in enumerate(attributed.heads):
-        rows.append((f"attention {layer}", float(heads.sum())))
+        if not (mixer := float(attributed.mixers[layer])) or heads.any():
+            rows.append((f"attention {layer}", float(heads.sum())))
+        rows += [(f"mixer {layer}", mixer)] if mixer else []
         if forward := float(attributed.feedforward[layer]):
             rows.append((f"feed-forward {layer}", forward))
     return rows + ([("biases", attributed.biases)] if attributed.biases else [])
@@ -49,7 +51,7 @@ def largest_instalments(attributed: Contributions, most: int) -> list[tuple[str,
     return [*(every[i] for i in kept), (f"{OTHERS} ({len(every) - most})", rest)]
 
 
-KINDS = ("embedding", "positions", "attention", "feed-forward", "biases")
+KINDS = ("embedding", "positions", "attention", "mixer", "feed-forward", "biases")
 
 
 def instalments_beside(

@@ -63,7 +63,7 @@ def logit_sum(attributed: Contributions, token: str) -> LogitSum:
     """The logit of `token`, as the sum of its shares."""
     count = (
         attributed.heads.size
-        + int((attributed.feedforward != 0).sum())
+        + int((attributed.feedforward != 0).sum() + (attributed.mixers != 0).sum())
         + 1
         + (attributed.position != 0)
         + (attributed.biases != 0)
