@@ -3,6 +3,7 @@ vocab.json, merges.txt and vocab.txt say of a tokenizer of the library."""
 
 import io
 import json
+import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -44,6 +45,9 @@ T5 = {"model_type": "unigram", "vocab_size": 120, "pad_id": 0, "eos_id": 1, "unk
 DEBERTA = {"model_type": "unigram", "vocab_size": 120, "pad_id": 0, "bos_id": 1, "eos_id": 2, "unk_id": 3}
 DEBERTA |= {"pad_piece": "[PAD]", "bos_piece": "[CLS]", "eos_piece": "[SEP]", "unk_piece": "[UNK]"}
 UNIGRAM = {"model_type": "unigram", "vocab_size": 120}
+BPE = LLAMA | {"user_defined_symbols": [], "byte_fallback": False, "vocab_size": 200}
+ALBERT = T5 | {"unk_id": 1, "bos_id": 2, "eos_id": 3, "bos_piece": "[CLS]", "eos_piece": "[SEP]"}
+ALBERT |= {"control_symbols": ["[MASK]"]}
 
 
 def trained(**settings: Any) -> bytes:
@@ -89,10 +93,27 @@ def merges(*special: str) -> Callable[[Path], None]:
     return write
 
 
-def words(folder: Path) -> None:
-    """vocab.txt."""
+def words(*special: str) -> Callable[[Path], object]:
+    """vocab.txt, with these special tokens behind the others."""
     vocabulary = word_piece().get_vocab()
-    (folder / "vocab.txt").write_text("".join(f"{word}\n" for word in sorted(vocabulary, key=vocabulary.__getitem__)))
+    listed = [*sorted(vocabulary, key=vocabulary.__getitem__), *special]
+    return lambda folder: (folder / "vocab.txt").write_text("".join(f"{word}\n" for word in listed))
+
+
+def looked_up(name: str, *languages: str, **settings: Any) -> Callable[[Path], None]:
+    """A SentencePiece model, and a vocab.json that gives its pieces other ids, lacks some of them, and has others."""
+
+    def write(folder: Path) -> None:
+        data = trained(**settings)
+        for one in ("source.spm", "target.spm") if name == "source.spm" else (name,):
+            (folder / one).write_bytes(data)
+        processor = sentencepiece.SentencePieceProcessor(model_proto=data)
+        pieces = [processor.id_to_piece(i) for i in range(3, processor.get_piece_size())]
+        known = ["<s>", "<pad>", "</s>", "<unk>", *reversed(pieces[:-2]), *languages, "犬", "ё", "▁Bär"]
+        numbered = {piece: i for i, piece in enumerate(dict.fromkeys(known))}
+        (folder / "vocab.json").write_text(json.dumps(numbered), "utf-8")
+
+    return write
 
 
 # The class of transformers, the family that has it, the files, and tokenizer_config.json.
@@ -114,8 +135,19 @@ KINDS: dict[str, tuple[Any, str, Callable[[Path], object], dict[str, Any]]] = {
     "Qwen2": (hf.Qwen2Tokenizer, "qwen2", merges("<|endoftext|>"), {}),
     "RoBERTa": (hf.RobertaTokenizer, "roberta", merges("<pad>", "<unk>", "<mask>"), {}),
     "BART": (hf.BartTokenizer, "bart", merges("<pad>", "<unk>", "<mask>"), {}),
-    "BERT": (hf.BertTokenizer, "bert", words, {}),
-    "DistilBERT": (hf.DistilBertTokenizer, "distilbert", words, {"do_lower_case": False}),
+    "ALBERT": (hf.AlbertTokenizer, "albert", pieces("spiece.model", **ALBERT), {}),
+    "mBART": (hf.MBartTokenizer, "mbart", pieces("sentencepiece.bpe.model", **UNIGRAM), {}),
+    "mBART-50": (
+        hf.MBart50Tokenizer,
+        "mbart",
+        pieces("sentencepiece.bpe.model", **UNIGRAM),
+        {"tokenizer_class": "MBart50Tokenizer", "src_lang": "de_DE"},
+    ),
+    "Marian": (hf.MarianTokenizer, "marian", looked_up("source.spm", ">>fra<<", **UNIGRAM), {"source_lang": "en"}),
+    "M2M100": (hf.M2M100Tokenizer, "m2m_100", looked_up("sentencepiece.bpe.model", **BPE), {"src_lang": "fr"}),
+    "MPNet": (hf.MPNetTokenizer, "mpnet", words("<s>", "</s>", "<pad>", "<mask>"), {}),
+    "BERT": (hf.BertTokenizer, "bert", words(), {}),
+    "DistilBERT": (hf.DistilBertTokenizer, "distilbert", words(), {"do_lower_case": False}),
 }
 
 
@@ -133,4 +165,6 @@ def write(folder: Path, kind: str, **more: Any) -> Any:
     (folder / "config.json").write_text(json.dumps({"model_type": family}))
     (folder / "tokenizer_config.json").write_text(json.dumps(said | more))
     files(folder)
-    return class_.from_pretrained(folder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Marian's recommends what it never calls
+        return class_.from_pretrained(folder)

@@ -68,7 +68,7 @@ def ours_of(folder):
 
 def check_same(ours, theirs):
     """The same tokens, and the same ids for every text: special tokens as text, and as tokens where they are marked."""
-    assert ours.vocab_size == len(theirs)
+    assert ours.vocab_size == len(theirs) + len(getattr(theirs, "lang_token_to_id", ()))  # which M2M100 does not count
     assert dict(ours.special_tokens) == {t.content: i for i, t in theirs.added_tokens_decoder.items() if t.special}
     for text in (*AWKWARD, *drawn()):
         assert ours.encode(text) == theirs(text, split_special_tokens=True).input_ids, text
@@ -82,7 +82,8 @@ def test_ids_are_those_of_transformers(kind, tmp_path):
     ours = ours_of(tmp_path)
     check_same(ours, theirs)
     for text in ("the little dog had a ball.", "the red ball"):
-        assert ours.decode(ours.encode(text)) == theirs.decode(theirs(text).input_ids, skip_special_tokens=True)
+        back = theirs.decode(theirs(text).input_ids, skip_special_tokens=True)
+        assert ours.decode(ours.encode(text)) == back.removeprefix("__fr__ ")  # a language is text to M2M100
     named = {name: text for name, text in theirs.special_tokens_map.items() if isinstance(text, str)}
     assert dict(declared_of(tmp_path).names) == named
     assert not spelt(ours, "a dog [MASK]").text
@@ -117,6 +118,11 @@ SAID = {
     "no accents, and capitals": ("BERT", {"do_lower_case": False, "strip_accents": True}, {}),
     "Chinese in words": ("BERT", {"tokenize_chinese_chars": False}, {}),
     "its own start": ("BERT", {"cls_token": "[SEP]"}, {}),
+    "capitals and accents": ("ALBERT", {"do_lower_case": False, "keep_accents": True}, {}),
+    "another language at the end": ("mBART", {"src_lang": "ro_RO"}, {}),
+    "English": ("mBART-50", {"src_lang": None}, {}),
+    "a few languages": ("M2M100", {"language_codes": "wmt21", "src_lang": "is"}, {}),
+    "words with capitals": ("MPNet", {"do_lower_case": False}, {}),
 }
 
 
@@ -126,6 +132,20 @@ def test_settings_do_what_they_do_in_transformers(kind, said, files, tmp_path):
         (tmp_path / name).write_text(json.dumps(content))
     theirs = write(tmp_path, kind, **said)
     check_same(ours_of(tmp_path), theirs)
+
+
+def test_a_text_says_what_it_is_translated_into(tmp_path):
+    theirs = write(tmp_path / "marian", "Marian")
+    ours = ours_of(tmp_path / "marian")
+    for text in (">>fra<< The little dog", ">>fra<<犬", ">>none<< a", ">>fra a<<b", ">> <<", " >>fra<< a", ">>fra", ""):
+        ids, places = ours.encode(text), ours.offsets(text)
+        assert ids == theirs(text).input_ids, text
+        assert len(places) == len(ids)
+        assert all(0 <= a <= b <= len(text) for a, b in places)
+    assert ours.offsets(">>fra<<dog")[0] == (0, 7)
+    ours.save(tmp_path)
+    again = tokenizer_of((tmp_path / "tokenizer.json").read_text())
+    assert again.encode(">>fra<< The 犬") == ours.encode(">>fra<< The 犬")
 
 
 # ---- SentencePiece ----
@@ -263,6 +283,37 @@ FILES = {
         '{"cls_token": null}',
         "tokenizer_config.json names no cls_token",
     ),
+    "no unknown": ("Marian", "vocab.json", '{"</s>": 0, "<pad>": 1}', "vocab.json lacks '<unk>', which stands for"),
+    "ids of pieces that are none": (
+        "M2M100",
+        "vocab.json",
+        '{"a": -1}',
+        "vocab.json must have an id from 0 to 999,999",
+    ),
+    "two vocabularies": (
+        "Marian",
+        "tokenizer_config.json",
+        '{"separate_vocabs": true}',
+        "separate_vocabs is not supported; supported: false",
+    ),
+    "a language that is a number": (
+        "mBART",
+        "tokenizer_config.json",
+        '{"src_lang": 7}',
+        "src_lang must be the name of",
+    ),
+    "a language that is none": (
+        "M2M100",
+        "tokenizer_config.json",
+        '{"src_lang": "xx"}',
+        "lacks '__xx__', which is put around every text",
+    ),
+    "languages that are none": (
+        "M2M100",
+        "tokenizer_config.json",
+        '{"language_codes": "all"}',
+        "language_codes must be one of m2m100, wmt21",
+    ),
     "a million blanks": ("T5", "tokenizer_config.json", '{"extra_ids": 1000000}', "extra_ids must be 0 to 1,000"),
     "an added token without id": (
         "Llama",
@@ -361,8 +412,8 @@ def test_what_is_no_file_is_refused_before_anything_is_loaded(folder):
 
 
 def test_a_class_that_is_not_known_is_named(folder):
-    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "MarianTokenizer"}))
-    with pytest.raises(CheckpointError, match="these classes are made, and not MarianTokenizer: LlamaTok"):
+    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "NllbTokenizer"}))
+    with pytest.raises(CheckpointError, match="these classes are made, and not NllbTokenizer: LlamaTok"):
         estimate(folder)
     assert tfcore.load(folder, device="cpu")[1] is None
     for name in PIECES:

@@ -185,15 +185,15 @@ class _Described:
 
     def _around(self, begins: bool) -> dict[str, Any] | None:
         """The tokens that are put around every text."""
-        put: list[tuple[str, int] | None] = []
+        put: list[list[tuple[str, int]]] = []
         for setting, default in (("bos", begins), ("eos", False)):
             if not self._settings.flag(f"tokenizer.ggml.add_{setting}_token", default):
-                put.append(None)
+                put.append([])
                 continue
             number = self._settings.number(f"tokenizer.ggml.{setting}_token_id")
             if not isinstance(number, int) or not 0 <= number < len(self.tokens):
                 raise self._error(f"puts its {setting} token around texts and does not say which that is")
-            put.append((self.tokens[number], number))
+            put.append([(self.tokens[number], number)])
         return parts.around(*put)
 
     def _texts(self, key: str) -> list[str]:

@@ -29,6 +29,7 @@ SMALL = {
 # A tokenizer's files where there is no tokenizer.json; the largest in use are Gemma 3's (4.7 MB) and LaBSE's (5.2 MB).
 TOKENIZER_FILES = {
     **dict.fromkeys(("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "spm.model"), LARGEST_VOCABULARY),
+    "source.spm": LARGEST_VOCABULARY,
     **dict.fromkeys(("vocab.json", "merges.txt", "vocab.txt"), LARGEST_VOCABULARY),
     "added_tokens.json": MAX_JSON_BYTES,
 }

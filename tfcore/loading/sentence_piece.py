@@ -8,13 +8,14 @@ import base64
 import math
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tfcore.loading import tokenizer_json as parts
-from tfcore.loading.tokenizer_json import BYTE, NORMAL, SPACE, UNKNOWN, UNUSED, USER_DEFINED
+from tfcore.loading.tokenizer_json import BYTE, CONTROL, NORMAL, SPACE, UNKNOWN, UNUSED, USER_DEFINED
 from tfcore.tokenizers.worker import MOST_IDS
 
+HIDDEN = "\U000f0002"  # of private use
 _NONE = "is no SentencePiece model"
 _VARINT, _EIGHT, _SIZED, _FOUR = 0, 1, 2, 5  # how the value of a field is written
 _UNIGRAM, _BPE = 1, 2
@@ -45,6 +46,20 @@ class SentencePiece:
     prefix: bool
     trims: bool
 
+    @property
+    def replaced(self) -> list[dict[str, Any]]:
+        """The step that replaces characters, where there are any to replace."""
+        if not self.charsmap:
+            return []
+        return [{"type": "Precompiled", "precompiled_charsmap": base64.b64encode(self.charsmap).decode()}]
+
+    def unnamed(self) -> "SentencePiece":
+        """The model without tokens that no text is cut into: those for control, and the one for what is unknown, have
+        names that no text can have."""
+        hidden = (CONTROL, UNKNOWN)
+        pieces = [(f"{HIDDEN}{text}" if kind in hidden else text, score, kind) for text, score, kind in self.pieces]
+        return replace(self, pieces=pieces)
+
     def content(self, always: bool = False) -> dict[str, Any]:
         """The contents of a tokenizer.json: everything but tokens that are put around a text.
 
@@ -54,13 +69,11 @@ class SentencePiece:
         """
         tokens, scores, kinds = map(list, zip(*self.pieces, strict=True))
         parts.check_tokens(tokens)
-        steps: list[dict[str, Any]] = []
-        if self.charsmap:
-            steps.append({"type": "Precompiled", "precompiled_charsmap": base64.b64encode(self.charsmap).decode()})
+        steps = list(self.replaced)
         if self.trims:
             steps += [parts.replace(r"\A +| +\z", "", "Regex"), parts.replace(" {2,}", " ", "Regex")]
         scheme = ("always" if always or self.trims else "first") if self.prefix else "never"
-        cut = {"type": "Metaspace", "replacement": SPACE, "prepend_scheme": scheme, "split": self.unigram}
+        cut = parts.metaspace(scheme, self.unigram)
         unknown = kinds.index(UNKNOWN) if UNKNOWN in kinds else None
         fallback = {"byte_fallback": self.byte_fallback}
         if self.unigram and unknown is None:

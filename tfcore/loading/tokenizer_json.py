@@ -3,7 +3,7 @@ bounds that are checked before the work whose size they are. Errors are the ends
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -136,13 +136,13 @@ def added(tokens: list[str], kinds: list[int]) -> list[dict[str, Any]]:
     return [{"id": i, "content": tokens[i], "special": kinds[i] == CONTROL, **plain} for i in found]
 
 
-def around(first: tuple[str, int] | None, last: tuple[str, int] | None) -> dict[str, Any] | None:
-    """The tokens, text and id, that are put around every text; None where there are none."""
+def around(first: Sequence[tuple[str, int]], last: Sequence[tuple[str, int]]) -> dict[str, Any] | None:
+    """The tokens, text and id, that are put before and after every text; None where there are none."""
     if not first and not last:
         return None
     text = {"Sequence": {"id": "A", "type_id": 0}}
-    special = {token: {"id": token, "ids": [i], "tokens": [token]} for token, i in filter(None, (first, last))}
-    before, after = ([{"SpecialToken": {"id": one[0], "type_id": 0}}] if one else [] for one in (first, last))
+    special = {token: {"id": token, "ids": [i], "tokens": [token]} for token, i in (*first, *last)}
+    before, after = ([{"SpecialToken": {"id": token, "type_id": 0}} for token, _ in side] for side in (first, last))
     pair = [{"Sequence": {"id": name, "type_id": kind}} for kind, name in enumerate("AB")]
     return {"type": "TemplateProcessing", "single": [*before, text, *after], "pair": pair, "special_tokens": special}
 
@@ -151,6 +151,16 @@ def split(*patterns: str) -> list[dict[str, Any]]:
     """Steps that cut a text by one pattern after the other, then write bytes in stand-ins."""
     cuts = [{"type": "Split", "pattern": {"Regex": one}, "behavior": "Isolated", "invert": False} for one in patterns]
     return [*cuts, {**BYTES, "use_regex": False}]
+
+
+def metaspace(scheme: str, cuts: bool = True) -> dict[str, Any]:
+    """The step that writes spaces as SentencePiece does.
+
+    Args:
+        scheme: before which parts of a text there is one more: "always", "first" or "never".
+        cuts: whether a text is cut before each of them.
+    """
+    return {"type": "Metaspace", "replacement": SPACE, "prepend_scheme": scheme, "split": cuts}
 
 
 def from_pieces(prefix: bool) -> dict[str, Any]:

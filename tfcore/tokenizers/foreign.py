@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Encoding, models
+from tokenizers import AddedToken, Encoding, models
 from tokenizers import Tokenizer as HFTokenizer
 
-from tfcore.tokenizers.declared import BLANK, Declared, add
+from tfcore.tokenizers.declared import BLANK, FLAGS, Declared, add
 from tfcore.tokenizers.tokenizer import (
     BPETokenizer,
     ByteLevelBPE,
@@ -27,6 +27,8 @@ from tfcore.tokenizers.tokenizer import (
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 NOTHING, MOST_ROWS = Declared(), 1 << 40
+LOOKED_UP = "looked up"  # kind of a file of ours, as those of tfcore.tokenizers.tokenizer are
+_CODE = re.compile(r">>.*?<<", re.DOTALL)  # the language that a text is to be translated into
 _SPACE = "▁"  # how vocabularies made by SentencePiece write a space
 
 
@@ -136,6 +138,77 @@ class ForeignByteLevelBPE(ForeignTokenizer, ByteLevelBPE):
     """One in bytes that puts tokens around a text, or lacks some byte that no text has."""
 
 
+class LookedUpTokenizer(ForeignTokenizer):
+    """A tokenizer of the library that cuts texts, and a vocabulary that gives the pieces other ids, as Marian's and
+    M2M100's do; a piece that it lacks is unknown.
+
+    Args:
+        inner: cuts texts into pieces.
+        vocabulary: piece -> id.
+        unknown: the piece whose id stands for all others.
+        codes: whether what a text begins with, such as >>fra<<, is one piece.
+
+    Raises:
+        ValueError: there is no id for what is unknown.
+    """
+
+    def __init__(self, inner: HFTokenizer, vocabulary: Mapping[str, int], unknown: str, codes: bool) -> None:
+        super().__init__(inner)
+        if unknown not in vocabulary:
+            raise ValueError(f"its vocabulary lacks {unknown[:40]!r}, which stands for all that is unknown")
+        self._vocabulary, self._unknown, self._codes = vocabulary, unknown, codes
+
+    @property
+    def special_tokens(self) -> Mapping[str, int]:
+        """Text -> id of the tokens that no merge makes."""
+        return {text: self._vocabulary[text] for text in special_in(self._inner) if text in self._vocabulary}
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of a text, those put around it included."""
+        code, rest = self._cut(text)
+        pieces = [*filter(None, [code]), *self._encoded(rest).tokens]
+        return [self._vocabulary.get(piece, self._vocabulary[self._unknown]) for piece in pieces]
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """For each id which characters it stands for; see ForeignTokenizer."""
+        code, rest = self._cut(text)
+        n = len(code)
+        inside = [(a + n, b + n) if b else (0, 0) for a, b in super().offsets(rest)]
+        return [(0, n), *inside] if n else inside
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids, without the tokens that encode puts around a text."""
+        inside = [self._names[i] for i in ids if i in self._names and i not in self._around]
+        return str(self._inner.decoder.decode(inside))
+
+    def save(self, folder: Path) -> None:
+        """Write tokenizer.json."""
+        content = {
+            "kind": LOOKED_UP,
+            "tokenizer": json.loads(self._inner.to_str()),
+            "vocabulary": dict(self._vocabulary),
+        }
+        more = {"unknown": self._unknown, "codes": self._codes}
+        (folder / "tokenizer.json").write_text(json.dumps(content | more, ensure_ascii=False), "utf-8")
+
+    def _cut(self, text: str) -> tuple[str, str]:
+        """What a text begins with, and the rest."""
+        match = _CODE.match(text) if self._codes else None
+        return (match[0], text[match.end() :]) if match else ("", text)
+
+    @cached_property
+    def _names(self) -> dict[int, str]:
+        return {i: piece for piece, i in self._vocabulary.items()}
+
+    @cached_property
+    def _added(self) -> set[int]:
+        return {*self.special_tokens.values()}
+
+    @cached_property
+    def _around(self) -> set[int]:
+        return {*self.encode("")}
+
+
 def tokenizer_of(text: str, said: Declared = NOTHING, rows: int = MOST_ROWS) -> Tokenizer:
     """A tokenizer.json of ours, or of the `tokenizers` library: one in bytes that puts nothing around a text is a
     BPETokenizer, all others are run as their authors meant them.
@@ -150,6 +223,8 @@ def tokenizer_of(text: str, said: Declared = NOTHING, rows: int = MOST_ROWS) -> 
     content = json.loads(text)
     if not isinstance(content, dict):
         raise ValueError("it must hold a JSON object")
+    if content.get("kind") == LOOKED_UP:
+        return _looked_up(content, said, rows)
     if (own := own_kind(content)) is not None:
         return own
     in_bytes, blanks = _is_byte_level(content), _blanks(content)
@@ -166,6 +241,30 @@ def tokenizer_of(text: str, said: Declared = NOTHING, rows: int = MOST_ROWS) -> 
     if in_bytes and isinstance(inner.model, models.BPE):
         return ForeignByteLevelBPE(inner, in_bytes, blanks)
     return ForeignTokenizer(inner, in_bytes, blanks)
+
+
+def _looked_up(content: Mapping[str, Any], said: Declared, rows: int) -> LookedUpTokenizer:
+    """The tokenizer of a file of this kind.
+
+    Args: see tokenizer_of.
+
+    Raises:
+        ValueError: it lacks what it needs, or a token has another id than is declared.
+    """
+    vocabulary, unknown = content.get("vocabulary"), content.get("unknown")
+    if not isinstance(vocabulary, dict) or not all(type(i) is int and i >= 0 for i in vocabulary.values()):
+        raise ValueError("its vocabulary must have an id for each piece")
+    inner = HFTokenizer.from_str(json.dumps(content.get("tokenizer")))
+    vocabulary = dict(vocabulary)
+    for text, number, flags in said.tokens:
+        if text not in vocabulary and (new := 1 + max(vocabulary.values(), default=-1)) < rows:
+            vocabulary[text] = new
+        if number not in (-1, vocabulary.get(text, number)):
+            raise ValueError(
+                f"tokenizer_config.json gives {text[:40]!r} the id {number}, and it has {vocabulary[text]}"
+            )
+        inner.add_tokens([AddedToken(text, **dict(zip(FLAGS, flags, strict=True)))])
+    return LookedUpTokenizer(inner, vocabulary, str(unknown), bool(content.get("codes")))
 
 
 def _blanks(content: dict[str, Any]) -> list[str]:
