@@ -31,6 +31,18 @@ FAMILIES = {
         byte_level,
     ),
     "llama": (hf.LlamaForCausalLM, GROUPED | {"vocab_size": 400}, pieces),
+    "lfm2": (
+        hf.Lfm2ForCausalLM,
+        GROUPED
+        | {
+            "vocab_size": 330,
+            "num_hidden_layers": 4,
+            "full_attn_idxs": [1, 3],
+            "block_multiple_of": 8,
+            "pad_token_id": 0,
+        },
+        byte_level,
+    ),
     "mixtral": (
         hf.MixtralForCausalLM,
         GROUPED | {"vocab_size": 330, "num_local_experts": 3, "num_experts_per_tok": 2, "sliding_window": 9},

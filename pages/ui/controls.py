@@ -125,6 +125,17 @@ def place(label: str, key: str, count: int, default: int = 0, *, of: Hashable = 
     return slider(label, key, 0, last, min(default, last))
 
 
+def layer_among(layers: Sequence[int], default: int, label: str = "Layer", key: str = "layer") -> int:
+    """A slider over some layers, by their numbers. It begins at `default`, or at the last one before it.
+
+    Args:
+        layers: their numbers in order, such as those of a hybrid's that have attention.
+    """
+    if list(layers) == list(range(len(layers))):
+        return place(label, key, len(layers), default)
+    return stops(label, key, layers, max((layer for layer in layers if layer <= default), default=layers[0]))
+
+
 def _nearest(value: object, low: Any, high: Any, step: Any, whole: bool, default: Any) -> tuple[Any, bool]:
     """The point of low, low + step, ... <= high nearest to `value` (`default` if that is no number), and if it hit."""
     try:

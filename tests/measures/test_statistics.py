@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from tfcore.measures.statistics import colour_end, correlation, ratio, relative_error, t_quantile, wilson
+from tfcore.measures.statistics import (
+    colour_end,
+    correlation,
+    ratio,
+    relative_error,
+    student_interval,
+    t_quantile,
+    wilson,
+)
 
 
 def test_a_part_by_nothing_is_none_of_it():
@@ -42,3 +50,12 @@ def test_a_colour_scale_ends_at_the_largest_or_where_most_values_end(largest, en
 )
 def test_quantiles_are_those_of_tables(degrees, expected):
     assert t_quantile(degrees, 0.975) == pytest.approx(expected, abs=2e-4)
+
+
+def test_an_interval_of_a_mean_is_that_of_a_table():
+    """1, 2, 3: a standard deviation of 1, and two degrees of freedom."""
+    mean, low, high = student_interval(np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]]))
+    half = 4.3027 / 3**0.5
+    assert mean == pytest.approx([2, 5])
+    assert low == pytest.approx([2 - half, 5], abs=1e-3)
+    assert high == pytest.approx([2 + half, 5], abs=1e-3)

@@ -25,6 +25,7 @@ class CacheShape:
         d_key: width of the keys that heads make of a latent; 0 where they are as wide as values.
         window: tokens that a layer with a sliding window sees, itself included.
         windowed: how many layers have it.
+        state: numbers that other layers carry of a text, however long it is.
     """
 
     layers: int
@@ -36,6 +37,7 @@ class CacheShape:
     d_key: int = 0
     window: int | None = None
     windowed: int = 0
+    state: int = 0
 
     @property
     def numbers(self) -> int:
@@ -76,8 +78,7 @@ DEEPSEEK_V2_PARAMETERS = 236_000_000_000  # as published, its abstract
 
 
 def cache_shape(config: ModelConfig) -> CacheShape:
-    """The shape of a config's cache: that of its decoder's attention to itself. Layers that carry a state in the place
-    of keys and values are left out: it does not grow.
+    """The shape of a config's cache: that of its decoder's attention to itself, and of the states of other layers.
 
     Raises:
         ValueError: an encoder has no cache.
@@ -94,13 +95,30 @@ def cache_shape(config: ModelConfig) -> CacheShape:
         d_key=0 if latent is None else config.head_size,
         window=config.window,
         windowed=sum(layer.window is not None for layer in config.layers),
+        state=sum(state_numbers(config, layer) for layer in range(config.n_layers)),
     )
+
+
+def state_numbers(config: ModelConfig, layer: int) -> int:
+    """Numbers that a layer carries from token to token besides keys and values: a state of d_key x d_value for each
+    head, with a column more where it is divided by the sum of its weights, and the last tokens of a short
+    convolution."""
+    kind, own = config.mixer_of(layer).removeprefix("attention+"), config.mixer
+    if own is None or kind in ("attention", "none"):
+        return 0
+    if kind == "conv":
+        return (own.width - 1) * config.d_model
+    d_key, d_value = config.mixer_sizes
+    normalised = kind == "linear" and own.decay is None
+    convolved = (own.width - 1) * (2 * own.key_heads * d_key + own.n_heads * d_value)
+    return convolved + own.n_heads * d_key * (d_value + normalised)
 
 
 def cache_bytes(shape: CacheShape, tokens: int, batch: int = 1, precision: Precision = "float16") -> int:
     """2 * layers * kv_heads * d_head * tokens * bytes per number, for each text of a batch.
 
     The 2 is for a key and a value. Latent attention keeps its own count of numbers instead of 2 * kv_heads * d_head.
+    States of other layers are added, as precise as these.
     Quantised caches also keep a scale for every few numbers, some per cent more; it is left out here.
 
     Args:
@@ -113,7 +131,12 @@ def cache_bytes(shape: CacheShape, tokens: int, batch: int = 1, precision: Preci
     """
     if tokens < 0 or batch < 0:
         raise ValueError(f"tokens={tokens} and batch={batch} must be 0 or more")
-    return stored_bytes(batch * shape.numbers * shape.kept(tokens), precision)
+    return stored_bytes(batch * (shape.numbers * shape.kept(tokens) + shape.state), precision)
+
+
+def token_bytes(shape: CacheShape, precision: Precision = "float16") -> int:
+    """Bytes that one more token takes, where no window is full."""
+    return cache_bytes(replace(shape, state=0), 1, 1, precision)
 
 
 def shared(shape: CacheShape, sharing: Sharing) -> CacheShape:

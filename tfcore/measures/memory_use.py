@@ -30,7 +30,8 @@ class MemoryUse:
         weights: the parameters.
         gradients: one number for each parameter, as precise as the weights.
         optimizer: its moments in float32 and, where the weights are in 16 bits, a float32 copy of them.
-        activations: what the forward pass keeps for the backward pass; component -> bytes.
+        activations: what the forward pass keeps for the backward pass; component -> bytes. None where it is not
+            counted, see is_counted.
         kv_cache: keys and values of the tokens so far; where there is a window, of the window - 1 tokens before the
             next one.
         cross_cache: keys and values of the encoder's output, which an encoder-decoder keeps besides.
@@ -39,14 +40,14 @@ class MemoryUse:
     weights: int
     gradients: int
     optimizer: int
-    activations: dict[str, int]
+    activations: dict[str, int] | None
     kv_cache: int
     cross_cache: int
 
     @property
     def training(self) -> int:
-        """Weights, gradients, optimiser state and activations; no temporary buffers."""
-        return self.weights + self.gradients + self.optimizer + sum(self.activations.values())
+        """Weights, gradients, optimiser state and activations, where these are counted; no temporary buffers."""
+        return self.weights + self.gradients + self.optimizer + sum((self.activations or {}).values())
 
     @property
     def generation(self) -> int:
@@ -97,10 +98,16 @@ def memory(
         weights=n * size,
         gradients=n * size,
         optimizer=n * 4 * (MOMENTS[optimizer] + (dtype != "float32")),
-        activations=activations(config, batch, n_encoder, n_decoder, size, kernel),
+        activations=activations(config, batch, n_encoder, n_decoder, size, kernel) if is_counted(config) else None,
         kv_cache=kv_cache,
         cross_cache=cross_cache,
     )
+
+
+def is_counted(config: ModelConfig) -> bool:
+    """Whether it is known what the backward pass needs: of layers of attention, without states, and without a gate
+    behind it."""
+    return config.mixer is None and not config.attention.gate and len(config.attention_layers) == config.n_layers
 
 
 def activations(
@@ -127,7 +134,7 @@ def activations(
     Returns:
         Component -> bytes; "output" is what the head and a cross-entropy loss on all its scores keep.
     """
-    if config.mixer is not None or config.attention.gate or len(config.attention_layers) < config.n_layers:
+    if not is_counted(config):
         raise ValueError(
             "what a layer with a state, or a gate behind attention, keeps for the backward pass is not counted; take a "
             "model of plain attention"

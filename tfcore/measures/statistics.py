@@ -60,6 +60,17 @@ def t_quantile(degrees: int, probability: float) -> float:
     return float(np.sqrt(degrees) * np.tan(at))
 
 
+def student_interval(
+    values: Float[ndarray, "sample ..."], level: float = 0.95
+) -> tuple[Float[ndarray, "..."], Float[ndarray, "..."], Float[ndarray, "..."]]:
+    """The mean of at least two samples, and both ends of Student's interval of it: mean ± t s / sqrt(n), s the standard
+    deviation (n - 1 in its denominator), t the quantile of n - 1 degrees of freedom."""
+    samples = values.astype(np.float64)
+    mean, n = np.asarray(samples.mean(0)), len(samples)
+    half = t_quantile(n - 1, 0.5 + level / 2) * samples.std(0, ddof=1) / np.sqrt(n)
+    return mean, np.asarray(mean - half), np.asarray(mean + half)
+
+
 def correlation(a: Float[ndarray, "..."], b: Float[ndarray, "..."]) -> float | None:
     """Pearson's correlation; None where one of the two is the same everywhere."""
     one, other = a.ravel().astype(np.float64), b.ravel().astype(np.float64)

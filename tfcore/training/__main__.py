@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import sys
+from math import isnan
 from pathlib import Path
 
 from tfcore.files import CheckpointError
@@ -17,7 +18,8 @@ def report(p: Progress) -> None:
     if p.step % 10 and not p.measures:
         return
     hours, minutes = divmod(round(p.eta / 60), 60)
-    line = f"step {p.step}/{p.steps}  loss {p.loss:.3f}  lr {p.lr:.1e}  |g| {p.gradient_norm:.2f}"
+    line = f"step {p.step}/{p.steps}  loss {p.loss:.3f}  lr {p.lr:.1e}"
+    line += "" if isnan(p.gradient_norm) else f"  |g| {p.gradient_norm:.2f}"
     line += f"  {p.rate:,.0f} tokens/s  {hours}:{minutes:02d} to go"
     print(line + "".join(f"  {name} {value:.4f}" for name, value in p.measures.items()), flush=True)
 

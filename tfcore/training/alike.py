@@ -6,6 +6,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from tfcore.measures.statistics import student_interval
+
 DIGITS = 4  # that count, in JSON
 
 
@@ -125,6 +127,27 @@ def seed_ranges(runs: Mapping[str, Sequence[float]]) -> dict[str, SeedRange]:
         runs: network -> a number for each seed.
     """
     return {name: SeedRange(sum(seeds) / len(seeds), min(seeds), max(seeds)) for name, seeds in runs.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class SeedDifference:
+    """The mean over the seeds of a difference between two networks of the same seed, and Student's 95 % interval of
+    it."""
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the interval leaves 0 out."""
+        return not self.low <= 0 <= self.high
+
+
+def seed_difference(one: Sequence[float], other: Sequence[float]) -> SeedDifference:
+    """How far one number is above another, seed by seed; of two seeds at least."""
+    mean, low, high = student_interval(np.subtract(one, other))
+    return SeedDifference(float(mean), float(low), float(high))
 
 
 def accuracy_ranges(repeats: Repeats, kinds: Sequence[str]) -> dict[str, SeedRange]:

@@ -58,8 +58,8 @@ class TrainingSettings:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One step's numbers: loss in nats per token, tokens per second, seconds to go, and the held-out measures
-    (empty between evaluations)."""
+    """One step's numbers: loss in nats per token, norm of the gradient (NaN where nothing has it), tokens per second,
+    seconds to go, and the held-out measures (empty between evaluations)."""
 
     step: int
     steps: int

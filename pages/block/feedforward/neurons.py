@@ -33,7 +33,7 @@ def show() -> None:
     """Show the section."""
     with panel() as p:
         with p.controls:
-            name = models.choose("decoder", default=MODEL, why_not=neurons_of_a_text.unfit)
+            name = models.choose("decoder", default=MODEL, why_not=neurons_of_a_text.unfit, reads="the stream")
         if name == MODEL:
             scanned(p)
         else:

@@ -23,7 +23,7 @@ TEXT = "The capital of France is"
 
 def unfit(config: ModelConfig, tokenizer: Any) -> str | None:
     """Why a model's neurons cannot be shown, or None."""
-    return without_shares(config) or models.silent(config, tokenizer)
+    return without_shares(config) or models.attention_alone(config, tokenizer) or models.silent(config, tokenizer)
 
 
 def show(p: Panel, name: str) -> None:

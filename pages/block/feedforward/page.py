@@ -52,7 +52,9 @@ def activations() -> None:
         with p.controls:
             kind = controls.select("Function", "act", list(ACTIVATION_NAMES), "gelu", ACTIVATION_NAMES)
             x = controls.slider("Input x", "x", -CURVE_LIMIT, CURVE_LIMIT, -1.0, 0.1)
-            model_name = models.choose("decoder", "encoder", key="of", default=MODEL, why_not=no_layer)
+            model_name = models.choose(
+                "decoder", "encoder", key="of", default=MODEL, why_not=no_layer, reads="the stream"
+            )
             with page.more_settings():
                 layer = controls.place("Layer of the model", "gates", models.config(model_name).n_layers, 1)
             value, slope = views.curve(kind, x), views.curve(kind, x, slope=True)
@@ -153,7 +155,7 @@ def share() -> None:
         )
         with p.controls:
             listed = {name: name for name in (*PUBLISHED, OURS, OWN)}
-            chosen = models.choose(label="Block of", default=OWN, options=listed)
+            chosen = models.choose(label="Block of", default=OWN, options=listed, reads="the stream")
             st.caption("Your own block:")
             d_model = controls.slider("Width d_model", "d", 64, 8192, 4096, 64)
             ratio = controls.slider("d_ff / d_model", "ratio", 0.5, 8.0, 4.0, 0.1)

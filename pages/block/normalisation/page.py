@@ -95,7 +95,7 @@ def which_axis() -> None:
         with p.controls:
             box = controls.text_row()
             kind = controls.segmented("Norm", "kind", list(NORM_NAMES), "layernorm", NORM_NAMES)
-            model_name = models.choose(default=MODEL)
+            model_name = models.choose(default=MODEL, reads="the stream")
             pasted = text_box(
                 model_name,
                 "Sequences of one batch, one per line",

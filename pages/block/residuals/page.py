@@ -112,7 +112,9 @@ def dropout() -> None:
             share = controls.slider("Share dropped p", "p", 0.0, 0.9, 0.3, 0.05)
             training = controls.toggle("Training (off: inference)", "training", True)
             seed = controls.slider("Draw", "draw", 0, 99, 0)
-            model_name = models.choose("decoder", "encoder", default=MODEL, why_not=models.attention_alone)
+            model_name = models.choose(
+                "decoder", "encoder", default=MODEL, why_not=models.attention_alone, reads="the stream"
+            )
             n_layers = models.config(model_name).n_layers
             with page.more_settings():
                 layer = controls.place("Layer", "layer", n_layers, 1)

@@ -51,7 +51,7 @@ def choose() -> str:
     """A mixture of experts: a shipped one, the larger of them untrained, or the visitor's own."""
     here = views.TRAINED in shipped()
     names = {name: name for name in ([views.TRAINED, views.SHARED] if here else []) + [views.UNTRAINED]}
-    name = models.choose("decoder", default=next(iter(names)), why_not=no_experts, options=names)
+    name = models.choose("decoder", default=next(iter(names)), why_not=no_experts, options=names, reads="the stream")
     if name == views.UNTRAINED:
         why = "" if here else "No trained mixture of experts is here yet. "
         st.info(

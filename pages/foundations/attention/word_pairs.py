@@ -40,7 +40,7 @@ def words() -> None:
     """Two heatmaps of the same text, and one pair of its words in numbers."""
     box, choice = st.columns([4, 1], vertical_alignment="bottom")
     with choice:
-        model_name = models.choose("decoder", "encoder", default=MODEL)
+        model_name = models.choose("decoder", "encoder", default=MODEL, reads="a head")
     with box:
         pasted = text_box(model_name, "Text", "text", TEXT, CHARACTERS, height=68, named=False, end="first")
     offer_real(model_name, pasted)
@@ -81,7 +81,7 @@ def _pair(p: Panel, tokens: list[str], model_name: str, pasted: str, closest: Cl
     with two:
         second = controls.place("Second word (position)", "second", n, begin[1])
     with three, page.more_settings():
-        layer = controls.place("Layer", "layer", config.n_layers, 2)
+        layer = controls.layer_among(config.attention_layers, 2)
         head = controls.place("Head", "head", config.attention.n_heads, 3)
     a, b = (text.escape(text.visible(tokens[i])) for i in (first, second))
     st.markdown(f"**{a}** ({first}) and **{b}** ({second}):")

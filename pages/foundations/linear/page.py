@@ -67,7 +67,7 @@ def matrix() -> None:
         )
         with p.controls:
             row_of_text = controls.text_row()
-            model = models.choose("decoder")
+            model = models.choose("decoder", reads="a head")
             pasted = text_box(model, "Text", "text", TEXT, CHARACTERS, height=110, row=row_of_text, end="first")
             row = controls.select("Mixer", "row", list(ROWS), "gated delta", ROWS)
             half_life, strength = 16.0, 1.0
@@ -80,7 +80,7 @@ def matrix() -> None:
             with page.more_settings():
                 if row in ERASING:
                     strength = controls.slider("Strength of writing", "strength", 0.1, 1.0, 1.0, 0.1, format="%.1f")
-                layer = controls.place("Layer", "layer", config.n_layers, config.n_layers // 2)
+                layer = controls.layer_among(config.attention_layers, config.n_layers // 2)
                 telling = views.telling_of(model, pasted, layer) if read.ids else 0
                 if controls.is_new("head", (model, pasted, layer)):
                     controls.renew("head", telling)
@@ -163,7 +163,8 @@ NAMED: dict[MixingTask, str] = {"one layer": "one layer of each", "four layers":
 SAYS: dict[MixingTask, str] = {
     "one layer": "**One layer**: up to 16 pairs of a key and a value, then eight keys are asked for. Guessing has one "
     "in eight right.",
-    "four layers": "**Four layers** with small states: attention in all of them, in none, or in one (the hybrid).",
+    "four layers": "**Four layers** with small states: attention in all of them, in one (hybrids: the first, or the "
+    "third), or in none.",
 }
 AGAINST: dict[Against, str] = {"steps": "steps", "seconds": "seconds"}
 STEPS = (30, 60, 120, 200, 300, 400, 600)
@@ -205,9 +206,10 @@ def training() -> None:
         p.what_to_see(
             "All networks are as large, see the same batches and have the same state, where they have one. A short "
             "convolution reaches four tokens and cannot recall what stood farther back. Sums and decays mix the pairs; "
-            "rules that erase first learn keys that do not disturb each other. In a **hybrid** one "
-            "layer in four can look up; it learns that through the small states of the others, which the kept training "
-            "only begins: train it longer, here. "
+            "rules that erase first learn keys that do not disturb each other. In a **hybrid** one layer in four can "
+            "look up. Where it comes first, it reads the pairs as they were written, and most of the recall is back; "
+            "behind two layers with a small state, which already guess, it has hardly begun to look up in as many "
+            "steps. "
             f"{recall_regained(comparison.kept_repeats('four layers'))}"
         )
         p.question(
@@ -225,7 +227,8 @@ def settings(task: MixingTask) -> MixingConfig | str:
     with page.more_settings():
         chosen["steps"] = controls.stops("Steps", "steps", STEPS, begin.steps)
         chosen["d_key"] = controls.stops("Width of keys", f"d_key_{task.split()[0]}", comparison.WIDTHS, begin.d_key)
-        chosen["lr"] = controls.stops("Learning rate", "lr", RATES, begin.lr, {rate: f"{rate:g}" for rate in RATES})
+        own = "lr" if task == "one layer" else "lr_four"  # each begins with another
+        chosen["lr"] = controls.stops("Learning rate", own, RATES, begin.lr, {rate: f"{rate:g}" for rate in RATES})
         chosen["seed"] = controls.slider("Seed of weights and batches", "seed_here", 0, 20, 0)
     try:
         return MixingConfig(**chosen)

@@ -147,7 +147,9 @@ def of_a_model() -> None:
             }
         )
         with p.controls:
-            model_name = models.choose("decoder", "encoder", key="of", default=MODEL, why_not=no_table)
+            model_name = models.choose(
+                "decoder", "encoder", key="of", default=MODEL, why_not=no_table, reads="the stream"
+            )
             config = models.config(model_name)
             longest = min(MOST, config.max_seq_len)
             n = controls.slider("Positions shown", "positions", FEWEST // 2, longest, min(64, longest))

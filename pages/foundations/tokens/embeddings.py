@@ -61,7 +61,7 @@ def panel() -> None:
         p.examples((TRY_REAL if models.REAL in options else {}) | TRY)
         with p.controls:
             row = controls.text_row()
-            model = models.choose(label="Table of", default=MODEL, why_not=no_rows, options=options)
+            model = models.choose(label="Table of", default=MODEL, why_not=no_rows, options=options, reads="the stream")
             spaced = "With the space before it, as words have it in a text."
             piece = text_box(model, "Token", "piece", PIECE, LETTERS, kind="token", height=68, help=spaced, row=row)
             ids = views.typed(model, piece)

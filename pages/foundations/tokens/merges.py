@@ -65,7 +65,9 @@ def replayed() -> None:
                 "Word", "word", WORD, LETTERS, height=68, help="A space typed first counts: it belongs to the word."
             )
             fitting = {name: name for name in models.fitting(why_not=no_merges) if name in readers()}
-            model_name = models.choose(label="Tokenizer of", default=MODEL, why_not=no_merges, options=fitting)
+            model_name = models.choose(
+                label="Tokenizer of", default=MODEL, why_not=no_merges, options=fitting, reads="the stream"
+            )
         if not word:
             st.info("There is no word yet: type one, or pick an example.")
             return

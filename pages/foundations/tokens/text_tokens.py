@@ -77,7 +77,9 @@ def panel() -> None:
         p.examples(TRY)
         with p.controls:
             pasted = controls.text_area("Text", "text", TEXT, CHARACTERS, height=80)
-            model_name = models.choose(label="Tokenizer of", default=MODEL, why_not=lines_up, options=readers())
+            model_name = models.choose(
+                label="Tokenizer of", default=MODEL, why_not=lines_up, options=readers(), reads="the stream"
+            )
             pasted = as_special(model_name, "text", pasted)
         if not pasted:
             st.info("There is no text yet: type or paste some, or pick an example.")

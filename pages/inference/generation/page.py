@@ -27,7 +27,7 @@ page.begin(FACTS, always=models.always())
 section = controls.sections(FACTS.sections)
 box, choice = st.columns([4, 1], vertical_alignment="bottom")
 with choice:
-    model = models.choose("decoder", why_not=models.silent, default=models.first(), hybrids=True)
+    model = models.choose("decoder", why_not=models.silent, default=models.first(), reads="the stream")
 if section == TALK:
     conversation.show(model)
 else:

@@ -43,7 +43,7 @@ def choose_model(more: Any) -> Model:
     """A model from the list, one that this visitor brought, or one's own by sliders in `more`."""
     listed = all_known()
     names = {key: model.name for key, model in listed.items()} | {OWN: "your own, by sliders"}
-    chosen = models.choose("decoder", key="of", default="llama3_70b", options=names)
+    chosen = models.choose("decoder", key="of", default="llama3_70b", options=names, reads="a head")
     if chosen == OWN:
         with more:
             return by_sliders()

@@ -39,7 +39,7 @@ def with_and_without() -> None:
     with panel() as p:
         with p.controls:
             row = controls.text_row()
-            model_name = models.choose("decoder", why_not=models.silent)
+            model_name = models.choose("decoder", why_not=models.silent, reads="the stream")
             pasted = text_box(model_name, "Prompt", "text", choices.TEXT, CHARACTERS, height=80, kind="prompt", row=row)
             offer_real(model_name, pasted)
             wanted = controls.slider("Max new tokens", "steps", views.LEAST, choices.MOST, choices.STEPS, 8)

@@ -37,7 +37,7 @@ def one_head() -> None:
         )
         with p.controls:
             row = controls.text_row()
-            model = models.choose("decoder", "encoder")
+            model = models.choose("decoder", "encoder", reads="a head")
             text = text_box(model, "Text", "text", TEXT, CHARACTERS, height=110, row=row, end="first")
             switch = controls.segmented("Switch", "switch", list(NAMES), "cap", NAMES)
             amount = 0.0
@@ -47,7 +47,7 @@ def one_head() -> None:
                 amount = controls.slider("Score of the sink", "sink", -10.0, 20.0, 3.0, 0.5)
             config = models.config(model)
             with page.more_settings():
-                layer = controls.place("Layer", "layer", config.n_layers, 0)
+                layer = controls.layer_among(config.attention_layers, 0)
                 head = controls.place("Head", "head", config.attention.n_heads, 3)
         read = first_tokens(model, text, views.TOKENS)
         notices.tokens(read.total, len(read.ids), which="first")

@@ -39,7 +39,7 @@ with panel() as p:
         }
     )
     with p.controls:
-        chosen = models.choose(default="gpt2_small", options={**names, OWN: "your own, by sliders"})
+        chosen = models.choose(default="gpt2_small", options={**names, OWN: "your own, by sliders"}, reads="the stream")
         given, more = st.container(), page.more_settings()
         with given:
             config = by_sliders(more) if chosen == OWN else known(chosen)

@@ -52,6 +52,18 @@ OF_TOKENS = {
     *("training/information/page.py", "inference/generation/page.py", "inference/kv_cache/page.py", ROUTING),
     *("inside/induction/page.py", STREAM),
 }
+# those that read every head of a model, or one
+HEADS: dict[str, models.Reads] = {
+    "start/walkthrough/page.py": "every head",
+    "foundations/heads/page.py": "every head",
+    "foundations/masks/page.py": "every head",
+    "foundations/attention/page.py": "a head",
+    "foundations/positions/page.py": "every head",
+    "inside/induction/page.py": "every head",
+    STREAM: "every head",
+    FLOW: "every head",
+    INTERVENTIONS: "every head",
+}
 # those that show two models beside each other
 BESIDE = {file: PAGES[file] for file in ("inference/generation/page.py", FLOW)}
 SENTENCES = {
@@ -149,6 +161,7 @@ def where_to(name: str, config: ModelConfig) -> None:
                 fits = False
             if file == FLOW and models.reads_mean(config) is not None:
                 fits = False
+            fits = fits and models.without_heads(config, HEADS.get(file, "the stream")) is None
             if fits and (not kinds or config.architecture in kinds):
                 links.to(file, {**more, "model": name}, label, ":material/arrow_outward:")
     st.caption(

@@ -23,7 +23,9 @@ def speechless(config: ModelConfig, tokenizer: Any) -> str | None:
 
 def choose() -> str:
     """The model on this page."""
-    return models.choose("decoder", why_not=speechless, options=text_models(), default=models.first())
+    return models.choose(
+        "decoder", why_not=speechless, options=text_models(), default=models.first(), reads="the stream"
+    )
 
 
 def comparable() -> list[str]:

@@ -9,7 +9,7 @@ shows, the page says why and shows the one that ships.
 
 from collections.abc import Callable, Hashable, Mapping
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import streamlit as st
 
@@ -33,6 +33,8 @@ KINDS: dict[Architecture, str] = {
     "encoder": "an encoder",
     "encoder-decoder": "an encoder-decoder",
 }
+# What a page reads of each layer of a model: hybrids have a state or a convolution in the place of some attention
+Reads: TypeAlias = Literal["every head", "a head", "the stream"]
 OTHER_SCORES = {
     "several": "it judges several classes of a text, each by itself",
     "number": "it gives a text numbers and no classes",
@@ -47,7 +49,7 @@ def choose(
     default: str = DEFAULT,
     why_not: WhyNot | None = None,
     options: Mapping[str, str] | None = None,
-    hybrids: bool = False,
+    reads: Reads = "every head",
 ) -> str:
     """A select of the models that ship and of this visitor's own; returns a name for `cache.model`.
 
@@ -55,7 +57,8 @@ def choose(
         architectures: of the models that will do; none means all.
         why_not: of a config and a tokenizer, a sentence that says why such a model will not do on this page, or None.
             A shipped one is then not on the list; a visitor's own is, and the page says why.
-        hybrids: whether models will do of which some layers have a state or a convolution in the place of attention.
+        reads: what the page shows of the layers: the attention of all of them, that of one which a visitor chooses, or
+            nothing but what goes in and comes out.
         options: name -> label of what is on the list besides this visitor's own; None means what ships and will do.
     """
     said = _wanted(key)
@@ -65,7 +68,7 @@ def choose(
     name = controls.select(label, key, list(listed), default, listed)
     if name not in mine:
         known = said in available() and said not in listed
-        if known and (problem := _misfit(*checkpoints.described(str(said)), architectures, why_not)):
+        if known and (problem := _misfit(*checkpoints.described(str(said)), architectures, why_not, reads)):
             notices.add(key, f"{said} does not fit here: {problem.rstrip('.')}. Shown instead: {name}", value=name)
         elif said in (bad := real_models.damaged()):
             again = "it is fetched again when the server starts, or by `python -m tfcore.loading`"
@@ -76,7 +79,7 @@ def choose(
     if own is None:
         offer(name)
         fragments.stop()
-    problem = _misfit(own.model.config, own.tokenizer, architectures, why_not, hybrids)
+    problem = _misfit(own.model.config, own.tokenizer, architectures, why_not, reads)
     if problem is None:
         return name
     instead = DEFAULT if name == default else default
@@ -140,8 +143,11 @@ def reads(*texts: str) -> WhyNot:
 
 
 def attention_alone(config: ModelConfig, _: Any) -> str | None:
-    """Why a model has no feed-forward layers, or None: for `choose`."""
-    return "it is made of attention alone, without feed-forward layers." if config.feed_forward.d_ff == 0 else None
+    """Why a model, or a layer of it, has no feed-forward layer, or None: for `choose`."""
+    if config.feed_forward.d_ff == 0 and config.mixer is None:
+        return "it is made of attention alone, without feed-forward layers."
+    bare = next((i for i in range(config.n_layers) if not (config.is_plain(i) or config.is_routed(i))), None)
+    return None if bare is None else f"layer {bare} of it has no feed-forward layer."
 
 
 def only(name: str, reason: str) -> None:
@@ -187,20 +193,25 @@ def _wanted(key: str) -> object:
 
 
 def _misfit(
-    config: ModelConfig,
-    tokenizer: Any,
-    architectures: tuple[Architecture, ...],
-    why_not: WhyNot | None,
-    hybrids: bool = False,
+    config: ModelConfig, tokenizer: Any, architectures: tuple[Architecture, ...], why_not: WhyNot | None, reads: Reads
 ) -> str | None:
     """Why a model will not do on a page, or None."""
-    if config.mixer is not None and not hybrids:
-        first = next(i for i in range(config.n_layers) if config.mixer_of(i) != "attention")
-        return (
-            f"layer {first} of it has a {'short convolution' if config.mixer_of(first) == 'conv' else 'state'} in the "
-            "place of attention, and what is shown here reads the attention of every layer."
-        )
-    return unfit(config, architectures) or (why_not(config, tokenizer) if why_not else None)
+    problem = unfit(config, architectures) or without_heads(config, reads)
+    return problem or (why_not(config, tokenizer) if why_not else None)
+
+
+def without_heads(config: ModelConfig, reads: Reads) -> str | None:
+    """Why a hybrid has not the attention that is read of its layers, or None."""
+    there = config.attention_layers
+    if reads == "the stream" or (config.mixer is None and len(there) == config.n_layers):
+        return None
+    if reads == "a head":
+        return None if there else "none of its layers has attention, and what is shown here is one head of it."
+    first = next(i for i in range(config.n_layers) if config.mixer_of(i) != "attention")
+    kind = str(config.mixer_of(first))
+    what = {"conv": "a short convolution", "none": "nothing"}.get(kind, "a state")  # none: a feed-forward layer alone
+    place = "beside" if first in there else "in the place of"
+    return f"layer {first} of it has {what} {place} attention, and what is shown here reads that of every layer."
 
 
 def unfit(config: ModelConfig, architectures: tuple[Architecture, ...]) -> str | None:

@@ -121,10 +121,19 @@ def test_every_view_draws_and_says_something():
 
 
 def test_what_is_said_of_sizes_and_hybrids_is_counted():
-    repeats = Repeats((0, 1), ((0.9, 0.8, 0.4), (1.0, 0.6, 0.6)), ((), ()))
-    found = say.recall_regained(repeats)
-    assert [found.values[name] for name in ("attention", "delta", "low", "high")] == [0.95, 0.5, 0.6, 0.8]
-    assert ", 44% of what was missing" in str(found)
+    repeats = Repeats((0, 1), ((0.9, 0.8, 0.5, 0.4), (1.0, 0.82, 0.4, 0.6)), ((), ()))
+    said = str(say.recall_regained(repeats))
+    assert "means of 2 seeds: attention in all 95% right, in none 50%" in said
+    # 0.40 and 0.22 above none: mean 0.31, standard deviation 0.127, and t = 12.7 of one degree of freedom
+    assert (
+        "in the first alone 81%, +31 points against none (-83 to +145), which these seeds do not tell from none" in said
+    )
+    same = Repeats((0, 1), ((0.9, 0.8, 0.4, 0.4), (1.0, 0.9, 0.6, 0.5)), ((), ()))
+    told = str(say.recall_regained(same))
+    assert "in the first alone 85%, +40 points against none (+40 to +40), 80% of what was missing" in told
+    assert (
+        "in the third alone 50%, +5 points against none (-59 to +69), which these seeds do not tell from none" in told
+    )
     one = Repeats((0,), ((0.1, 0.2, 0.3, 0.4),), ((),))
     sized = say.sizes_of_states({2: one, 4: one}, comparison_range(0.7))
     assert "with 64 and with 128 numbers of state: linear attention 10% and 10%" in str(sized)

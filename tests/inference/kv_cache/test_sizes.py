@@ -1,17 +1,30 @@
 """The size of a cache: what is quoted everywhere by hand, and what our own cache really takes."""
 
+from math import prod
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.small import WIRINGS, config, ids, model
 from tfcore.kv_cache import KVCache
-from tfcore.measures.kv_bytes import DEEPSEEK_V2, CacheShape, cache_bytes, cache_shape, grouped_heads, shared, ways
+from tfcore.measures.kv_bytes import (
+    DEEPSEEK_V2,
+    CacheShape,
+    cache_bytes,
+    cache_shape,
+    grouped_heads,
+    shared,
+    token_bytes,
+    ways,
+)
 from tfcore.measures.memory_use import memory
 from tfcore.measures.precision import BITS
 from tfcore.measures.quantities import both
+from tfcore.part_configs import LayerConfig, MixerConfig
 from tfcore.presets import PRESETS, bert_base, llama3_70b
 from tfcore.views.inference import kv_cache as views
+from tfcore.views.inference.kv_cache.measure.generation import cache_work
 from tfcore.views.inference.kv_cache.measure.serving import Model
 from tfcore.views.inference.kv_cache.say.sizes import CacheSizes, cache_range, cache_sizes, product_latex
 
@@ -146,6 +159,34 @@ def test_every_way_to_share_is_there_once_the_largest_first(shape, tokens, batch
     )
     every_head = 2 * shape.heads * shape.d_head
     assert found.share_of_mha == f"{shape.numbers / every_head:.1%}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "mixer"),
+    [
+        ("conv", MixerConfig(width=3)),
+        ("linear", MixerConfig(width=1)),
+        ("linear", MixerConfig(decay="constant", n_heads=3, d_value=5)),
+        ("delta", MixerConfig(n_heads=4, n_key_heads=2, d_key=6, d_value=9, decay="token")),
+        ("ssm", MixerConfig(n_heads=4, n_key_heads=2, d_key=7, d_value=5, decay="token")),
+    ],
+)
+def test_what_the_cache_of_a_hybrid_keeps_is_its_state_and_the_keys_and_values(kind, mixer):
+    layers = tuple(LayerConfig(mixer=one) for one in (kind, "attention", kind))
+    subject = model(n_layers=3, layers=layers, mixer=mixer, positions="rope")
+    cache = KVCache(subject.config, 2, capacity=8, device=subject.device)
+    subject(ids(2, 5), cache=cache)
+    shape = cache_shape(subject.config)
+    assert cache.bytes == cache_bytes(shape, 8, 2, "float32")
+    assert token_bytes(shape, "float32") == 2 * 6 * 4 * 4  # a key and a value of six heads of four numbers, one layer
+    work = cache_work(subject.config, 5, 2)
+    assert work.parts["states"].tolist() == [shape.state * 4] * 2
+    assert work.held.tolist() == [cache_bytes(shape, n, 1, "float32") for n in (5, 6)]
+    found = cache_sizes("It", shape, 32, 1_000, 1, "float32")
+    assert f"{both(shape.state * 4)} of a sequence are states of layers without keys." in str(found)
+    terms = product_latex(shape, 1_000, 1, "float32").replace("{,}", "").split(" = ")[0].split(" + ")
+    products = [prod(map(float, term.split(r" \cdot "))) for term in terms]
+    assert sum(products) == cache_bytes(shape, 1_000, 1, "float32")
 
 
 def test_the_sentence_of_sizes():

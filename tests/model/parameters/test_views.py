@@ -93,6 +93,9 @@ def test_memory_is_that_of_the_first_and_cut_are_those_that_read_less():
 
 
 def test_the_sentence_of_memory():
+    assert "without what layers with a state keep" in str(
+        MemoryFound("It", "bfloat16", 2, 1_024, 2 * 10**12, 5 * 10**9, 10**9, 5 * 10**8, (), counted=False)
+    )
     found = MemoryFound("It", "bfloat16", 2, 1_024, 2 * 10**12, 5 * 10**9, 10**9, 5 * 10**8, (("It", 1_024),))
     assert str(found) == (
         "It in bfloat16, batch of 2 x 1,024 tokens: 2,000.00 GB to train with AdamW, 5.00 GB to generate. It reads "

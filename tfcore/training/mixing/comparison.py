@@ -22,16 +22,16 @@ from tfcore.part_configs import (
     PositionsConfig,
 )
 from tfcore.training import alike
-from tfcore.training.alike import Comparison, Repeats, repeats_from_json
+from tfcore.training.alike import Comparison, Repeats, SeedDifference, repeats_from_json, seed_difference
 from tfcore.training.alike_loop import Material, train_alike
 from tfcore.training.mixing.pairs import ASKED, KEYS, NAMES, pair_rows
 
 MixingTask = Literal["one layer", "four layers"]
-MixedKind = Literal["attention", "linear", "decay", "gated", "ssm", "delta", "gated delta", "conv", "hybrid"]
+MixedKind = Literal["attention", "linear", "decay", "gated", "ssm", "delta", "gated delta", "conv", "first", "third"]
 TASKS: tuple[MixingTask, ...] = get_args(MixingTask)
 KINDS: dict[MixingTask, tuple[MixedKind, ...]] = {
     "one layer": ("attention", "linear", "decay", "gated", "ssm", "delta", "gated delta", "conv"),
-    "four layers": ("attention", "hybrid", "gated delta"),
+    "four layers": ("attention", "first", "third", "gated delta"),
 }
 SWEPT: tuple[MixedKind, ...] = ("linear", "ssm", "delta", "gated delta")  # at every width of keys
 WIDTHS = (2, 4, 8, 16)  # of keys
@@ -44,8 +44,10 @@ BUILT: dict[MixedKind, tuple[Mixer, Decay | None]] = {
     "delta": ("delta", None),
     "gated delta": ("delta", "token"),
     "conv": ("conv", None),
-    "hybrid": ("delta", "token"),
+    "first": ("delta", "token"),
+    "third": ("delta", "token"),
 }
+HYBRIDS: dict[MixedKind, int] = {"first": 0, "third": 2}  # their layer of attention
 NAMED: dict[MixedKind, str] = {
     "attention": "attention",
     "linear": "linear attention",
@@ -55,17 +57,17 @@ NAMED: dict[MixedKind, str] = {
     "delta": "delta rule",
     "gated delta": "gated delta rule",
     "conv": "short convolution",
-    "hybrid": "hybrid",
+    "first": "hybrid (first)",
+    "third": "hybrid (third)",
 }
 WIDTH = 32  # d_model
 HEADS = 2
 D_VALUE = 16
 REACH = 4  # tokens of the short convolution
 HELD_ROWS = 512
+LEAST_MISSING = 0.02  # share of right tokens, of which a part can be said to come back
 HELD_SEED = 999_999
-KEPT = Path(__file__).with_name("comparisons.json")
-REPEATED = Path(__file__).with_name("seeds.json")
-SIZES = Path(__file__).with_name("sizes.json")
+FOLDER = Path(__file__).parent  # of the files that ship: comparisons.json, seeds.json, sizes.json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +75,8 @@ class MixingConfig:
     """A training that is the same for all networks.
 
     Args:
-        task: "one layer": each kind of mixer alone; "four layers": attention in all, in one, or in none of them.
+        task: "one layer": each kind of mixer alone; "four layers": attention in all, in the first, in the third, or in
+            none of them.
         d_key: width of the keys of a head of those that carry a state: a head's state has d_key x D_VALUE numbers.
         steps, rows: optimiser steps, and sequences per step.
         lr: peak of the learning rate.
@@ -122,11 +125,11 @@ class MixingConfig:
 
     def network(self, kind: MixedKind) -> ModelConfig:
         """A network of this kind: pre-norm, without positions (the task has no order), feed-forward layers of twice the
-        width; in a hybrid the last layer but one is attention."""
+        width."""
         mixer, decay = BUILT[kind]
         mixers = [mixer] * self.n_layers
-        if kind == "hybrid":
-            mixers[-2] = "attention"
+        if kind in HYBRIDS:
+            mixers[HYBRIDS[kind]] = "attention"
         of_layers = tuple(LayerConfig(mixer=one) for one in mixers) if mixer != "attention" else ()
         own = MixerConfig(
             n_heads=HEADS, d_key=self.d_key, d_value=D_VALUE, decay=decay, width=REACH if mixer == "conv" else 1
@@ -172,31 +175,63 @@ def compared(config: MixingConfig) -> Comparison:
     return [so_far for so_far in compare(config) if so_far is not None][-1]
 
 
-def _config(**fields: Any) -> MixingConfig:
+def config_of(**fields: Any) -> MixingConfig:
+    """The config of fields as JSON has them."""
     return MixingConfig(**fields | {"only": tuple(fields.get("only", ()))})
 
 
 @cache
-def kept_comparison(task: MixingTask) -> Comparison:
-    """The comparison that ships: `python -m tfcore.training mixing` makes it anew."""
-    return alike.from_json(json.loads(KEPT.read_text("utf-8"))[task], _config)
+def kept_comparison(task: MixingTask, folder: Path = FOLDER) -> Comparison:
+    """The comparison that ships: `python -m tfcore.training mixing` makes it anew.
+
+    Args:
+        folder: where that command wrote.
+    """
+    return alike.from_json(_read(folder, "comparisons")[task], config_of)
 
 
 @cache
-def kept_repeats(task: MixingTask) -> Repeats:
+def kept_repeats(task: MixingTask, folder: Path = FOLDER) -> Repeats:
     """The shipped repeats of the same training with other seeds; that of `kept_comparison` is among them."""
-    return repeats_from_json(json.loads(REPEATED.read_text("utf-8"))[task])
+    return repeats_from_json(_read(folder, "seeds")[task])
 
 
 @cache
-def kept_sizes() -> dict[int, Repeats]:
+def kept_sizes(folder: Path = FOLDER) -> dict[int, Repeats]:
     """Repeats of "one layer" for every width of keys, of the networks of SWEPT; those of its own width are among its
     repeats."""
-    sizes = {int(width): repeats_from_json(one) for width, one in json.loads(SIZES.read_text("utf-8")).items()}
-    own, at = kept_repeats("one layer"), [KINDS["one layer"].index(kind) for kind in SWEPT]
+    sizes = {int(width): repeats_from_json(one) for width, one in _read(folder, "sizes").items()}
+    own, at = kept_repeats("one layer", folder), [KINDS["one layer"].index(kind) for kind in SWEPT]
     accuracy = tuple(tuple(seed[i] for i in at) for seed in own.accuracy)
     by_place = tuple(tuple(seed[i] for i in at) for seed in own.by_place)
     return dict(sorted((sizes | {begun("one layer").d_key: Repeats(own.seeds, accuracy, by_place)}).items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Regained:
+    """What one layer of attention in four brings.
+
+    Args:
+        difference: the hybrid's share of right tokens less that of no attention, in the mean over the seeds.
+        share: of what attention in all layers has right and none has not; None where that is next to nothing.
+    """
+
+    difference: SeedDifference
+    share: float | None
+
+
+def regained(repeats: Repeats) -> dict[MixedKind, Regained]:
+    """Compare each hybrid with attention in all layers and in none, seed by seed."""
+    shares = dict(zip(KINDS["four layers"], zip(*repeats.accuracy, strict=True), strict=True))
+    none = shares["gated delta"]
+    missing = seed_difference(shares["attention"], none).mean
+    above = {kind: seed_difference(shares[kind], none) for kind in HYBRIDS}
+    return {kind: Regained(one, one.mean / missing if missing > LEAST_MISSING else None) for kind, one in above.items()}
+
+
+def _read(folder: Path, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / f"{name}.json").read_text("utf-8"))
+    return found
 
 
 def widened(width: int, seed: int) -> MixingConfig:
@@ -205,5 +240,5 @@ def widened(width: int, seed: int) -> MixingConfig:
 
 
 def begun(task: MixingTask) -> MixingConfig:
-    """The training that ships."""
-    return MixingConfig(task=task, d_key=8 if task == "one layer" else 2)
+    """The training that ships. Four layers have smaller states, and take a smaller rate."""
+    return MixingConfig(task=task) if task == "one layer" else MixingConfig(task=task, d_key=2, lr=3e-3)

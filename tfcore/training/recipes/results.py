@@ -15,7 +15,17 @@ def write_missing(out: Path, makers: Mapping[str, Callable[[R], dict[str, Any]]]
         out: the folder; made if it is not there.
         makers: name of each file -> what it holds, of the recipe.
     """
-    out.mkdir(parents=True, exist_ok=True)
     for name, make in makers.items():
-        if not (out / name).is_file():
-            (out / name).write_text(json.dumps(make(recipe), separators=(",", ":")) + "\n", "utf-8")
+        made_once(out / name, lambda make=make: make(recipe))  # type: ignore[misc]
+
+
+def made_once(file: Path, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What a JSON file holds; where it is not there, it is made and written first. A file is there whole or not at all,
+    whenever its maker is stopped."""
+    if not file.is_file():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        begun = file.with_suffix(".begun")
+        begun.write_text(json.dumps(make(), separators=(",", ":")) + "\n", "utf-8")
+        begun.replace(file)
+    made: dict[str, Any] = json.loads(file.read_text("utf-8"))
+    return made

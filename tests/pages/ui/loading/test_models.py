@@ -65,6 +65,12 @@ DENSE = (
     "falcon",
     "bloom",
     "names",
+    "lfm2",
+)
+HYBRIDS = ("lfm2",)
+EVERY_HEAD = (
+    *("heads", "heads cut", "masks", "positions", "walkthrough", "induction", "circuit", "stream", "lens"),
+    *("interventions", "patches"),
 )
 ENCODERS = ("bert", "feelings", "answers", "roberta", "albert", "mpnet", "deberta", "modernbert")
 BOTH = ("t5", "umt5", "bart", "agreement", "marian", "m2m100")
@@ -107,6 +113,8 @@ INSTEAD = (
         for page in ("interventions", "patches")
     }
 )
+for page in EVERY_HEAD:
+    INSTEAD[page] = INSTEAD.get(page, {}) | dict.fromkeys(HYBRIDS, "layer 0 of it has a short convolution")
 # Parts that show stories whatever is chosen, or do the same with every family: one is enough.
 ALIKE = ("embeddings", "skip", "neurons", "heads compared", "merges", "share", "parameters", "norms", "dropout")
 HEADLESS = ("heads", "heads cut", "masks", "your model", "text in bits", "generation")  # where it makes a difference

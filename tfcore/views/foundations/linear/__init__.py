@@ -274,7 +274,7 @@ def _compared(of: MixingConfig | MixingTask, so_far: Sequence[Comparison] | None
 def course(
     of: MixingConfig | MixingTask, against: Against = "steps", *, so_far: Sequence[Comparison] | None = None
 ) -> View:
-    """The loss of attention, other mixers or a hybrid, trained on the same batches to recall pairs, against steps or
+    """The loss of attention, other mixers or hybrids, trained on the same batches to recall pairs, against steps or
     seconds; and what the same training gives with other seeds.
 
     Args:
@@ -297,8 +297,9 @@ def course(
             f"x {comparison.D_VALUE} numbers each. All see the same batches, with AdamW, one peak learning rate, "
             f"{alike_loop.WARMUP} steps of warm-up, then a cosine, gradients clipped to norm {alike_loop.CLIP:g}; no "
             "rate was searched for any of them. The task: associative recall, arXiv:2312.04927, section 3, a key and "
-            "its value in one token. Hybrids: arXiv:2403.19887; one layer of attention in four as in Qwen3-Next. The "
-            "kept trainings: `python -m tfcore.training mixing`."
+            "its value in one token. Hybrids: arXiv:2403.19887; one layer of attention in four "
+            "as in Qwen3-Next, where it is the fourth. "
+            "The kept trainings: `python -m tfcore.training mixing`."
         ),
         terms=("recurrent neural network", "held-out loss"),
         code=(StateMixer, ConvolutionMixer, pair_rows, alike_loop.train_alike),

@@ -25,7 +25,8 @@ STYLES: dict[MixedKind, NetworkStyle] = {
     "delta": NetworkStyle("@cat1", "cross", "solid"),
     "gated delta": NetworkStyle("@cat5", "star", "solid"),
     "conv": NetworkStyle("@muted", "x", "dot"),
-    "hybrid": NetworkStyle("@cat7", "hexagon", "dash"),
+    "first": NetworkStyle("@cat7", "hexagon", "dash"),
+    "third": NetworkStyle("@cat6", "pentagon", "dashdot"),
 }
 FORM_NAMES: dict[Form, str] = {
     "attention": "softmax attention",

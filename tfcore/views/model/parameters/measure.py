@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from tfcore.config import ModelConfig
 from tfcore.measures.flop_count import FlopCount, flops
-from tfcore.measures.kv_bytes import cache_bytes, cache_shape
+from tfcore.measures.kv_bytes import cache_shape, token_bytes
 from tfcore.measures.memory_use import MemoryUse, Optimizer, memory
 from tfcore.measures.parameter_count import ParameterCount, parameters, rule_of_thumb
 from tfcore.measures.precision import Dtype, Precision, stored_bytes
@@ -57,7 +57,7 @@ def model_costs(
         seq,
         flops(config, seq),
         memory(config, batch=batch, seq=seq, dtype=dtype, optimizer=optimizer),
-        cache_bytes(cache_shape(config), 1, 1, dtype) if config.decoder_layers else 0,
+        token_bytes(cache_shape(config), dtype) if config.decoder_layers else 0,
     )
 
 
@@ -65,12 +65,8 @@ def bytes_of(use: MemoryUse, purpose: str) -> dict[str, int]:
     """The bytes that take memory in training, or in generating, by what they are."""
     if purpose == "generate":
         return {"weights": use.weights, "KV cache": use.kv_cache + use.cross_cache}
-    return {
-        "weights": use.weights,
-        "gradients": use.gradients,
-        "optimizer": use.optimizer,
-        "activations": sum(use.activations.values()),
-    }
+    kept = {} if use.activations is None else {"activations": sum(use.activations.values())}
+    return {"weights": use.weights, "gradients": use.gradients, "optimizer": use.optimizer, **kept}
 
 
 @dataclass(frozen=True, slots=True)

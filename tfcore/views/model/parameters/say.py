@@ -20,6 +20,7 @@ class MemoryFound(Finding):
         training, generation: bytes; see MemoryUse.
         int8, int4: bytes of the weights alone in these data types.
         cut: the models that read fewer tokens than were asked for, and how many they read.
+        counted: whether activations are among the bytes in training.
     """
 
     name: str
@@ -31,14 +32,17 @@ class MemoryFound(Finding):
     int8: int
     int4: int
     cut: tuple[tuple[str, int], ...]
+    counted: bool = True
 
     @property
     def sentence(self) -> str:
         cut = "".join(f" {name} reads {seq:,} at most." for name, seq in self.cut)
+        without = "" if self.counted else ", without what layers with a state keep for the backward pass"
         return (
             f"{self.name} in {self.dtype}, batch of {self.batch} x {self.seq:,} tokens: {self.training / 1e9:,.2f} GB "
-            f"to train with AdamW, {self.generation / 1e9:,.2f} GB to generate.{cut} Weights alone, quantised: "
-            f"{amount(self.int8)} in int8, {amount(self.int4)} in int4, without the scales these need besides."
+            f"to train with AdamW{without}, {self.generation / 1e9:,.2f} GB to generate.{cut} Weights alone, "
+            f"quantised: {amount(self.int8)} in int8, {amount(self.int4)} in int4, without the scales these need "
+            "besides."
         )
 
 
@@ -92,4 +96,5 @@ def memory_found(costs: Mapping[str, ModelCosts], batch: int, seq: int, dtype: D
         int8=first.weights("int8"),
         int4=first.weights("int4"),
         cut=tuple((name, one.seq) for name, one in costs.items() if one.seq < seq),
+        counted=first.memory.activations is not None,
     )

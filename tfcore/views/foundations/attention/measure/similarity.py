@@ -24,7 +24,8 @@ class TokenSimilarity:
     Args:
         products: dot products of the embeddings; symmetric.
         cosines: the same of embeddings brought to length 1, from -1 to 1.
-        scores: q . k / sqrt(d_head) of each head, after the rotation by position and before the mask.
+        scores: q . k / sqrt(d_head) of each head, after the rotation by position and before the mask; 0 of layers
+            without attention.
     """
 
     products: Float[ndarray, "seq seq"]
@@ -48,7 +49,10 @@ def token_similarity(model: Transformer, ids: Sequence[int]) -> TokenSimilarity:
     activations = model.activations(one_text(model, ids), ("embed", "blocks.*.attn.scores"))
     (embedded,) = activations["embed"].float().cpu()  # (seq, d_model)
     directions = F.normalize(embedded, dim=1)
-    scores = torch.cat([activations[f"blocks.{i}.attn.scores"].float().cpu() for i in range(model.config.n_layers)])
+    n_heads, n = model.config.attention.n_heads, len(embedded)
+    scores = torch.zeros(model.config.n_layers, n_heads, n, n)
+    for i in model.config.attention_layers:
+        (scores[i],) = activations[f"blocks.{i}.attn.scores"].float().cpu()
     return TokenSimilarity(
         attention_scores(embedded, embedded, scale=1.0).numpy(),
         attention_scores(directions, directions, scale=1.0).numpy(),

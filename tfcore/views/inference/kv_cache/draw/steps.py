@@ -13,10 +13,16 @@ from tfcore.charts.panels import heading
 from tfcore.charts.ranges import round_up
 from tfcore.charts.theme import base_layout, build
 from tfcore.measures.quantities import scale
-from tfcore.views.inference.kv_cache.measure.generation import LATENTS, ROTATED, BothWays, CacheWork
+from tfcore.views.inference.kv_cache.measure.generation import LATENTS, ROTATED, STATES, BothWays, CacheWork
 
 WITHOUT, WITH = ("without", "@cat1", "diamond"), ("with the cache", "@cat3", "circle")
-PARTS = {"keys": "@key", "values": "@value", LATENTS: "@cat6", ROTATED: "@position"}  # of the cache
+PARTS = {  # of the cache
+    "keys": "@key",
+    "values": "@value",
+    LATENTS: "@cat6",
+    ROTATED: "@position",
+    STATES: "@residual",
+}
 NEIGHBOURS = 9  # of which the line through the measured times is the median
 PANELS = ((0.73, 0.95), (0.385, 0.605), (0.05, 0.27))  # heights of operations, time, memory
 

@@ -3,7 +3,7 @@
 import copy
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -55,6 +55,7 @@ class BothWays:
 
 
 LATENTS, ROTATED = "latents", "rotated keys"  # what latent attention keeps
+STATES = "states"  # what layers without keys and values keep
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,8 @@ class CacheWork:
     Args:
         length: tokens that the step can see, the new ones included.
         with_cache, without: floating-point operations.
-        parts: bytes held once it is over, of keys and of values, or of what latent attention keeps in their place.
+        parts: bytes held once it is over, of keys and of values, or of what latent attention keeps in their place; and
+            of the states of other layers.
     """
 
     length: Int[ndarray, " step"]
@@ -130,9 +132,12 @@ def cache_work(config: ModelConfig, prompt: int, steps: int, exactness: Exactnes
     length = np.arange(prompt, prompt + steps)
     whole = np.array([flops(config, int(n), pairs="visible").sequence for n in length], dtype=np.int64)
     shape = cache_shape(config)
-    held = np.array([cache_bytes(shape, int(n), 1, exactness) for n in length], dtype=np.int64)
+    growing = replace(shape, state=0)
+    held = np.array([cache_bytes(growing, int(n), 1, exactness) for n in length], dtype=np.int64)
     rotated = held * shape.rotated // max(1, shape.latent)
     parts = {LATENTS: held - rotated, ROTATED: rotated} if shape.latent else {"keys": held // 2, "values": held // 2}
+    if shape.state:
+        parts[STATES] = np.full_like(held, cache_bytes(shape, 0, 1, exactness))
     return CacheWork(length, np.diff(whole, prepend=0), whole, parts)
 
 

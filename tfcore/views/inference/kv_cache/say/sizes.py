@@ -1,9 +1,9 @@
 """The KV cache: how large it is, for every way of sharing keys and values."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tfcore.measures.kv_bytes import CacheShape, cache_bytes, shared, ways
+from tfcore.measures.kv_bytes import CacheShape, cache_bytes, shared, token_bytes, ways
 from tfcore.measures.precision import BITS, Precision
 from tfcore.measures.quantities import both
 from tfcore.views.finding import Finding, Statement, state
@@ -11,13 +11,22 @@ from tfcore.views.finding import Finding, Statement, state
 
 def product_latex(shape: CacheShape, tokens: int, batch: int, precision: Precision) -> str:
     """The product that `cache_bytes` is, number by number, as LaTeX."""
+    state = [shape.state, BITS[precision] / 8, batch]
+    if not shape.layers:
+        return _equation([state], cache_bytes(shape, tokens, batch, precision))
     factors: list[float] = [shape.latent] if shape.latent else [2, shape.kv_heads, shape.d_head]
     alike = shape.windowed in (0, shape.layers)  # all layers keep as many tokens
     layers = [shape.layers] if alike else []
     kept = shape.kept(tokens) // shape.layers if alike else shape.kept(tokens)
     factors = [*factors[:-2], *layers, *factors[-2:], kept, BITS[precision] / 8, batch]
-    written = r" \cdot ".join(f"{factor:,g}" if factor < 1 else f"{factor:,.0f}" for factor in factors)
-    return f"{written} = {cache_bytes(shape, tokens, batch, precision):,}".replace(",", "{,}") + r"\ \text{bytes}"
+    return _equation([factors, *([state] if shape.state else [])], cache_bytes(shape, tokens, batch, precision))
+
+
+def _equation(products: Sequence[Sequence[float]], total: int) -> str:
+    """A sum of products as LaTeX."""
+    words = [[f"{factor:,g}" if factor < 1 else f"{factor:,.0f}" for factor in factors] for factors in products]
+    written = " + ".join(r" \cdot ".join(factors) for factors in words)
+    return f"{written} = {total:,}".replace(",", "{,}") + r"\ \text{bytes}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +39,7 @@ class CacheSizes(Finding):
         sizes: way to share -> bytes of the batch, the largest first.
         token, sequence: bytes of one token and of one sequence.
         context: the longest text that the model reads; None where it has no fixed length.
+        states: bytes of the sequence that do not grow with it.
     """
 
     name: str
@@ -40,6 +50,7 @@ class CacheSizes(Finding):
     token: int
     sequence: int
     context: int | None
+    states: int = 0
 
     @property
     def sentence(self) -> str:
@@ -47,7 +58,8 @@ class CacheSizes(Finding):
         window, context = self.shape.window, self.context
         ring = f" Its sliding window keeps {window - 1:,} tokens per layer." if window else ""
         beyond = f" Its own context is {context:,} tokens." if context is not None and self.tokens > context else ""
-        return f"KV cache of {self.name}, {self.batch} x {self.tokens:,} tokens: {sizes}.{ring}{beyond}"
+        carried = f" {both(self.states)} of a sequence are states of layers without keys." if self.states else ""
+        return f"KV cache of {self.name}, {self.batch} x {self.tokens:,} tokens: {sizes}.{ring}{carried}{beyond}"
 
     @property
     def values(self) -> str:
@@ -71,9 +83,10 @@ def cache_sizes(
             f"{one}{', as built' if one == shape else ''}": cache_bytes(one, tokens, batch, precision)
             for one in ways(shape)
         },
-        token=cache_bytes(shape, 1, 1, precision),
+        token=token_bytes(shape, precision),
         sequence=cache_bytes(shape, tokens, 1, precision),
         context=context,
+        states=cache_bytes(shape, 0, 1, precision),
     )
 
 

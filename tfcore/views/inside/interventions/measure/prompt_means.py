@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from tfcore.measures.interventions import Part, part_title, parts_of
-from tfcore.measures.statistics import t_quantile
+from tfcore.measures.statistics import student_interval
 from tfcore.model import Transformer
 from tfcore.views.inside.interventions.measure.prompt_sets import EXACT, ExactEffects, PromptEffects, largest_parts
 from tfcore.views.inside.interventions.measure.prompt_tables import LEAST_PROMPTS
@@ -41,19 +41,14 @@ class Means:
 
 
 def means_of(values: Float[ndarray, "prompt ..."], level: float = LEVEL) -> Means:
-    """Student's interval of a mean: mean ± t s / sqrt(n), s the standard deviation over the n prompts (n - 1 in its
-    denominator), t the quantile of n - 1 degrees of freedom.
+    """The mean over the prompts, with Student's interval.
 
     Raises:
         ValueError: fewer than two prompts.
     """
-    n = len(values)
-    if n < LEAST_PROMPTS:
-        raise ValueError(f"an interval needs at least {LEAST_PROMPTS} prompts, and there is {n}")
-    values = values.astype(np.float64)
-    mean = np.asarray(values.mean(0))
-    half = t_quantile(n - 1, 0.5 + level / 2) * values.std(0, ddof=1) / np.sqrt(n)
-    return Means(mean, np.asarray(mean - half), np.asarray(mean + half))
+    if len(values) < LEAST_PROMPTS:
+        raise ValueError(f"an interval needs at least {LEAST_PROMPTS} prompts, and there is {len(values)}")
+    return Means(*student_interval(values, level))
 
 
 class BoardMeans(NamedTuple):
