@@ -20,6 +20,7 @@ from tfcore.loading.against_transformers import Discrepancy, compared
 from tfcore.loading.families import FAMILIES
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "models.md"
+NONE = "none"  # of a family without attention
 PARTS = ("logits", "hidden states", "attention maps")  # of an encoder-decoder, those of both stacks and between them
 BETWEEN = re.compile(r"(?<=<!-- families -->\n).*(?=<!-- /families -->)", re.DOTALL)
 LINE = re.compile(r"^\| `([^`]+)` \| \d+ \|.*$", re.MULTILINE)
@@ -44,12 +45,12 @@ def table(of_families: Mapping[str, list[list[Discrepancy]]], page: str = "") ->
     rows = {found[1]: found[0] for found in LINE.finditer(page)}
     for family, every in of_families.items():
         largest = {
-            part: max((one.difference for found in every for one in found if one.what.endswith(part)), default=0)
+            part: max((one.difference for found in every for one in found if one.what.endswith(part)), default=None)
             for part in PARTS
         }
         tokens = [one for found in every for one in found if one.what.startswith("tokens written")]
         said = ("the same" if all(one.is_equal for one in tokens) else "others") if tokens else ""
-        differences = " | ".join(f"{one:.0e}" for one in largest.values())
+        differences = " | ".join(NONE if one is None else f"{one:.0e}" for one in largest.values())
         rows[family] = f"| `{family}` | {len(every)} | {differences} | {said} |"
     lines += [rows[family] for family in FAMILIES if family in rows]
     machine = f"{platform.machine()}, torch {torch.__version__}, transformers {transformers.__version__}"

@@ -4,7 +4,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from tests.families import PAGE, table_in
+from tests.families import NONE, PAGE, table_in
 from tests.nightly import nightly
 from tests.own_folders import write
 from tests.parity.checkpoints import BOTH, DECODERS, ENCODERS, written
@@ -76,4 +76,5 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path, monkeypatch, capsys):
 def test_every_family_stands_in_the_table_of_differences():
     rows = table_in(PAGE.read_text("utf-8"))
     assert rows.keys() == SUPPORTED.keys()
-    assert all(float(difference) < TOLERANCE for row in rows.values() for difference in row)
+    assert [family for family, row in rows.items() if NONE in row] == ["mamba2"]  # which has no attention maps
+    assert all(float(one) < TOLERANCE for row in rows.values() for one in row if one != NONE)
