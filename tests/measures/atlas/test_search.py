@@ -13,7 +13,7 @@ def planted():
     """An atlas in which one head goes from nouns to verbs, and another does so at the distances that it always has."""
     found = read(subject(), tokenizer(), windows())
     noun, verb = found.kinds.index("noun"), found.kinds.index("verb")
-    found.counts[noun] = search.LEAST
+    found.counts[[noun, verb]] = search.LEAST
     found.pairs[:, :, noun, verb], found.by_position[:, :, noun, verb] = 0.1, 0.1
     found.pairs[1, 2, noun], found.pairs[1, 2, noun, verb] = 0.8, 0.4
     found.pairs[0, 1, noun, verb], found.by_position[0, 1, noun, verb] = 0.5, 0.5

@@ -9,7 +9,7 @@ from numpy import ndarray
 from tfcore.measures.atlas.atlas import Atlas
 from tfcore.measures.atlas.token_kinds import PARTITION
 
-LEAST = 50  # queries of a kind below which nothing is said of it
+LEAST = 50  # tokens of a kind below which nothing is said of it
 ALONE = ("same", "after_same", "bracket")  # measures that neither distance nor kinds show
 
 
@@ -37,13 +37,13 @@ class Match:
 
 def search_heads(atlas: Atlas, query_kind: str, key_kind: str, most: int | None = None) -> list[Match]:
     """The heads that put weight from one kind of token on another, those first that put most on it beyond what their
-    distances alone would; none where fewer than LEAST queries are of that kind.
+    distances alone would; none where fewer than LEAST tokens are of one of the kinds.
 
     Raises:
         ValueError: a kind that the atlas does not have.
     """
     query, key = (_index(atlas, kind) for kind in (query_kind, key_kind))
-    if atlas.counts[query] < LEAST:
+    if min(atlas.counts[query], atlas.counts[key]) < LEAST:
         return []
     weight, expected = atlas.pairs[:, :, query, key], atlas.by_position[:, :, query, key]
     return _ranked(weight, expected, atlas.pairs[:, :, query, 0], most)

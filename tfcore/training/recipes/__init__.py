@@ -265,7 +265,7 @@ RECIPES: dict[str, Entry] = {
         lambda _: of_atlas(ATLAS),
         "what each head of stories, minilm and smollm2 does over mixed texts, without any training",
         "2 hours",
-        "300,000 tokens in windows of 128, read again on a sample",
+        "about 300,000 tokens of each; measures of all heads correlate by 0.93 to 1.00 with those of a sample",
         measured_on_corpus=False,
     ),
 }
