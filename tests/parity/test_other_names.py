@@ -20,6 +20,7 @@ TIED = {
     "mixtral": DECODERS["mixtral, one expert, window"],
     "qwen2_moe": DECODERS["qwen2 mixture, tied"],
     "gpt_neox": DECODERS["pythia, tied"],
+    "mamba2": DECODERS["mamba2, biases, tied, one group"],
     "bert": ENCODERS["bert"],
     "distilbert": ENCODERS["distilbert"],
     "roberta": ENCODERS["roberta"],
