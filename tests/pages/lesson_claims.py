@@ -80,9 +80,9 @@ def _pass(model: str, text: str) -> Tensor:
     return logits
 
 
-def numbers(words: str) -> list[float]:
-    """The decimal numbers of a sentence."""
-    return [float(one) for one in re.findall(r"-?\d+\.\d+", words)]
+def numbers(words: Any) -> list[float]:
+    """The decimal numbers of a sentence, which may be a finding of its own."""
+    return [float(one) for one in re.findall(r"-?\d+\.\d+", str(words))]
 
 
 # ---- one model and one text -----------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ def asymmetric_scores(at: StopFound) -> bool:
 def mask_renormalises(at: StopFound) -> bool:
     """Later keys have weight 0, and the rows still sum to 1."""
     weights = at.pattern(0, 0)
-    grown = float(re.findall(r"([\d.]+) times", at.it.finding)[0])
+    grown = float(re.findall(r"([\d.]+) times", str(at.it.finding))[0])
     return grown > 1 and bool((weights.triu(1) == 0).all()) and bool((weights.sum(-1) - 1).abs().max() < SHARE)
 
 
@@ -152,14 +152,14 @@ def cut_into_heads(at: StopFound) -> bool:
 def correct_predictions(at: StopFound) -> bool:
     """How many of the text's own tokens the model puts first."""
     right = int((at.probabilities[:-1].argmax(-1) == torch.tensor(at.ids[1:])).sum())
-    ((of, first, last),) = re.findall(r"of (\d+): (\d+) .*?, (\d+) after", at.it.ends)
+    ((of, first, last),) = re.findall(r"of (\d+): (\d+) .*?, (\d+) after", str(at.it.ends))
     return int(of) == len(at.ids) - 1 and int(last) == right and int(first) <= right
 
 
 def patched_difference(at: StopFound) -> bool:
     """Before the first block the word that differs restores all, after the last the last token does; the difference is
     that of two logits."""
-    first, *_, last = at.it.peaks.split("; ")
+    first, *_, last = str(at.it.peaks).split("; ")
     logits = _pass(at.model, at.text)[-1]
     difference = float(logits[at.id_of(at.it.other)] - logits[at.id_of(at.it.own)])
     differs = f"'{at.tokens[4].replace(' ', '·')}' (4)"
@@ -181,12 +181,12 @@ def bits_of_a_text(at: StopFound) -> bool:
 
 def one_door(at: StopFound) -> bool:
     """Without the heads below in the keys the second copy is hard, and not without them in queries or values."""
-    losses = {name: float(loss) for name, loss in re.findall(r"(\w+) (\d+\.\d+)", at.it.losses)}
+    losses = {name: float(loss) for name, loss in re.findall(r"(\w+) (\d+\.\d+)", str(at.it.losses))}
     return losses["key"] == max(losses.values()) > losses["none"]
 
 
 def best_heads(at: StopFound) -> bool:
-    scores = [float(one.rpartition(" ")[2]) for one in at.it.best.split(", ")]
+    scores = [float(one.rpartition(" ")[2]) for one in str(at.it.best).split(", ")]
     return scores == sorted(scores, reverse=True) and 0.3 < scores[0] <= 1
 
 
@@ -251,7 +251,7 @@ def grouped_cache(at: StopFound) -> bool:
 
 
 def bits_with_scales(at: StopFound) -> bool:
-    bits, group = (int(one) for one in re.findall(r"int(\d+), groups of (\d+)", at.it.scheme)[0])
+    bits, group = (int(one) for one in re.findall(r"int(\d+), groups of (\d+)", str(at.it.scheme))[0])
     return math.isclose(at.it.bits, bits + 16 / group) and 0 < at.it.error < 1 and at.it.after < at.it.before
 
 
@@ -282,7 +282,7 @@ def transformer_first(at: StopFound) -> bool:
 
 def best_split(at: StopFound) -> bool:
     """Tokens over parameters, as they are said."""
-    said = re.findall(r"([\d.]+) B parameters on ([\d.]+) T tokens, ([\d.]+) per", at.it.finding)
+    said = re.findall(r"([\d.]+) B parameters on ([\d.]+) T tokens, ([\d.]+) per", str(at.it.finding))
     ((parameters, tokens, each),) = said
     return abs(1000 * float(tokens) / float(parameters) - float(each)) < 0.1
 
@@ -345,14 +345,13 @@ CLAIMS: dict[tuple[str, int], Callable[[StopFound], bool]] = {
     ("what-a-gpt-costs", 6): grouped_cache,
     # as it is set it does not fit; one of the changes makes it
     ("what-a-gpt-costs", 7): lambda at: (
-        at.it.verdicts["as set above"].endswith("too much")
-        and at.it.verdicts[at.it.verdicts["best"]].startswith("fits")
+        at.it.verdicts["as set above"].endswith("too much") and at.it.verdicts[at.it.best].startswith("fits")
     ),
     ("what-a-gpt-costs", 8): bits_with_scales,
     ("what-a-gpt-costs", 9): finer_groups,
     ("inside-a-prediction", 1): correct_predictions,
     # the largest share raises the logit
-    ("inside-a-prediction", 2): lambda at: "+" in at.it.largest and numbers(at.it.largest)[0] > 0,
+    ("inside-a-prediction", 2): lambda at: "+" in str(at.it.largest) and numbers(at.it.largest)[0] > 0,
     # of all parts one matters most
     ("inside-a-prediction", 3): lambda at: at.it.effect > 0.4 > at.it.limit > at.it.lowest,
     # what adds most raises the score
