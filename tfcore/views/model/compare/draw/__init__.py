@@ -1,0 +1,1 @@
+"""Figures of two models compared."""

@@ -1,0 +1,1 @@
+"""Numbers of two models compared: predictions of each token, attention maps, weights, streams exchanged."""
