@@ -45,12 +45,12 @@ def _head(texts, maps, kinds, sinks):
     for tokens, pattern, kind, sink in zip(texts, maps, kinds, sinks, strict=True):
         opened = []
         for query, token in enumerate(tokens):
-            bare = token.strip()
             closed = None
-            if bare in CLOSES.values():
-                opened.append((bare, query))
-            if bare in CLOSES and opened and opened[-1][0] == CLOSES[bare]:
-                closed = opened.pop()[1]
+            for sign in token:
+                if sign in CLOSES.values():
+                    opened.append((sign, query))
+                elif sign in CLOSES and opened and opened[-1][0] == CLOSES[sign]:
+                    closed = opened.pop()[1]
             if sink[query]:
                 continue
             row = pattern[query]
