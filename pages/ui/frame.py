@@ -55,13 +55,14 @@ def show(
     hint: str = "",
     same: Hashable = None,
     on_told: Callable[[Told], None] | None = None,
+    on_select: Callable[[list[Any]], None] | None = None,
 ) -> Told | None:
     """A view with its caption, and below it what was found, and its metrics.
 
     Args:
         on_click: see figure; of a scene what was clicked is returned instead.
         hint: what a click does, in words that follow the caption: it does so here alone.
-        same: see figure.
+        same, on_select: see figure.
         on_told: see scene.
     """
     seen.note(view)
@@ -82,6 +83,7 @@ def show(
             at=view.at,
             cursor=view.cursor,
             on_click=on_click,
+            on_select=on_select,
             same=same,
         )
     if view.conclusions:
@@ -118,10 +120,11 @@ class Panel:
         hint: str = "",
         same: Hashable = None,
         on_told: Callable[[Told], None] | None = None,
+        on_select: Callable[[list[Any]], None] | None = None,
     ) -> Told | None:
         """The module's `show`; the drawer will say how this view is computed."""
         self.views[view.key] = view
-        return show(view, on_click, hint, same, on_told)
+        return show(view, on_click, hint, same, on_told, on_select)
 
     def what_to_see(self, markdown: str) -> None:
         """See page.what_to_see."""

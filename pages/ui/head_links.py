@@ -1,5 +1,6 @@
 """One head on a text: clicks and links that lead to it on the page on heads, and to why it looks at a token there."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -7,14 +8,16 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from pages.ui import cache, links, text
+from pages.ui import cache, links, notices, text
 from pages.ui.components.figure import Event
 from tfcore.measures import one_text
+from tfcore.measures.heads.kinds import Place
 from tfcore.measures.heads.part_texts import Part
 from tfcore.views.foundations.heads.measure.head_ranking import strongest_pair
 
 FILE = "foundations/heads/page.py"
 WHY = "why it looks there"  # the section on one score
+HEAD = re.compile(r"(?<!\d)([0-9]{1,4})\.([0-9]{1,4})(?!\d)")
 CLICK = "Click a cell to see why the head looks there."
 # In its place, where there is no such head to open.
 IN_TRAINING = "Why a head looks where it does can be opened for installed models only, not at a step of a training."
@@ -108,3 +111,18 @@ def of_ids(model: str, ids: Sequence[int], layer: int, head: int, pasted: str = 
     """
     shown = text_of(model, tuple(ids), pasted)
     return HeadOfText(model, shown.text, layer, head, shown.bos)
+
+
+def named_heads(key: str, words: str, shape: Place) -> tuple[Place, ...]:
+    """The heads that a text names, as in "3.0 2.5", each once; with a notice where it names others or none.
+
+    Args:
+        key: of the control that holds the text.
+        shape: layers, and heads of each.
+    """
+    named = dict.fromkeys((int(layer), int(head)) for layer, head in HEAD.findall(words))
+    there = tuple((layer, head) for layer, head in named if layer < shape[0] and head < shape[1])
+    if len(there) < len(named) or (words.strip() and not named):
+        last = f"{shape[0] - 1}.{shape[1] - 1}"
+        notices.add(key, f"Heads are written as 0.0 to {last}; others are ignored", value=words)
+    return there

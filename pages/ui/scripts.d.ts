@@ -73,6 +73,7 @@ interface FigureHead extends FrameHead {
   csv: boolean
   file: boolean
   click: boolean
+  select: boolean
   hover: boolean
 }
 

@@ -32,7 +32,7 @@ beforeEach(() => {
 
 const HEAD = {
   height: 320, hash: 1, name: "map", alt: 'a "finding"', caption: "$x$ <b>", minWidth: 0, at: null, cursor: false,
-  csv: true, file: false, click: true, hover: true, key: "map", v: "2", alone: false, open: true,
+  csv: true, file: false, click: true, select: true, hover: true, key: "map", v: "2", alone: false, open: true,
 }
 const SPEC = { data: [{ type: "heatmap", z: [1] }], layout: { height: 1 } }
 const settled = () => new Promise(setImmediate)
@@ -203,6 +203,18 @@ test("a click is sent with what was clicked, if the page asks for clicks", async
   plot.emit("plotly_click", cell())
   assert.equal(sent().length, 2)
   assert.equal(plot.classList.contains("tf-clickable"), false)
+})
+
+test("a box or a lasso sends the places within, taking it away none, and a click that draws none nothing", async () => {
+  const { plot, sent, show } = await shown()
+  plot.emit("plotly_selected", { points: [{ customdata: [3, 1] }, { customdata: [4, 0] }, {}] })
+  plot.emit("plotly_selected", { points: [] })
+  plot.emit("plotly_selected", undefined)
+  plot.emit("plotly_deselect", null)
+  assert.deepEqual(sent(), [["select", [[3, 1], [4, 0], null]], ["select", []], ["select", []]])
+  await show({ head: { hash: 2, select: false } })
+  plot.emit("plotly_selected", { points: [{ customdata: 1 }] })
+  assert.equal(sent().length, 3)
 })
 
 test("a hover is sent after the pointer rested, once", async () => {

@@ -87,6 +87,7 @@ PARTLY_LIVE = (
         "block/normalisation/page.py",
         "inside/induction/page.py",
         "inside/features/page.py",
+        "inside/atlas/page.py",
         "inference/generation/page.py",
     ),
 )

@@ -1,6 +1,5 @@
 """The page on induction: the stripe, a score for every head, the loss of both copies, and heads ablated."""
 
-import re
 from typing import Any
 
 import streamlit as st
@@ -81,12 +80,7 @@ def choose_off(name: str, kinds: HeadsByScore) -> tuple[Place, ...]:
         return tuple(of_kind[knock])
     config = opened(name)[0].config
     words = controls.text_area("Heads, as layer.head", "off", "3.0", 400, height=68)
-    named = dict.fromkeys((int(a), int(b)) for a, b in re.findall(r"(?<!\d)([0-9]{1,4})\.([0-9]{1,4})(?!\d)", words))
-    there = tuple((a, b) for a, b in named if a < config.n_layers and b < config.attention.n_heads)
-    if len(there) < len(named) or (words.strip() and not named):
-        last = f"{config.n_layers - 1}.{config.attention.n_heads - 1}"
-        notices.add("off", f"Heads are written as 0.0 to {last}; others are ignored", value=words)
-    return there
+    return head_links.named_heads("off", words, (config.n_layers, config.attention.n_heads))
 
 
 def find() -> None:

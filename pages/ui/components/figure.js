@@ -264,6 +264,9 @@ function reachable(scroll, wide) {
 function listen(view) {
   view.plot.querySelector(".hoverlayer")?.closest("svg")?.before(view.row, view.column) // under the hover text
   view.plot.on("plotly_click", event => view.head.click && view.send("click", point(event)))
+  const select = (/** @type {PlotlyEvent | undefined} */ event) => view.head.select && view.send("select", places(event))
+  view.plot.on("plotly_selected", event => event && select(event)) // without one, a click that draws no box
+  view.plot.on("plotly_deselect", () => select(undefined))
   view.plot.on("plotly_hover", event => {
     mark(view, view.head.cursor && event.points[0])
     clearTimeout(view.resting)
@@ -286,6 +289,11 @@ function report(view, found) {
 function point(event) {
   const { curveNumber, pointNumber, pointIndex, x, y, customdata } = event.points[0]
   return { curve: curveNumber, point: pointNumber ?? pointIndex, x, y, customdata: customdata ?? null }
+}
+
+/** The customdata of all marks within a box or a lasso. @param {PlotlyEvent | undefined} event */
+function places(event) {
+  return (event?.points ?? []).map(({ customdata }) => customdata ?? null)
 }
 
 // Two bands over the plot, row and column of the cell under the pointer: no redraw, so it keeps up with the pointer.

@@ -35,6 +35,7 @@ LARGEST_INDEX = 10**7
 LARGEST_NUMBER = 1e15
 LONGEST_TEXT = 500
 LONGEST_LIST = 16
+MOST_SELECTED = 2_000  # marks
 
 
 def figure(
@@ -48,6 +49,7 @@ def figure(
     table: Table | None = None,
     on_click: Callable[[Event], None] | None = None,
     on_hover: Callable[[Event], None] | None = None,
+    on_select: Callable[[list[Any]], None] | None = None,
     min_width: int = 0,
     at: int | None = None,
     cursor: bool = False,
@@ -67,6 +69,8 @@ def figure(
         on_click: called as a Streamlit callback (before the rerun, so it may set widgets) with curve, point, x, y and
             customdata of the clicked mark.
         on_hover: the same for the mark under the pointer, after it rested there.
+        on_select: called with the customdata of all marks within a box or a lasso that was drawn, none where it was
+            taken away; the figure's `dragmode` says which of the two is drawn.
         min_width: on a narrower screen the figure scrolls sideways instead of shrinking further, in pixels.
         at: where in a picture of `min_width` the mark is that must be in sight, in pixels from the left.
         cursor: mark the row and the column under the pointer (heatmaps).
@@ -90,6 +94,7 @@ def figure(
         "csv": table is not None,
         "file": bool(csv),
         "click": on_click is not None,
+        "select": on_select is not None,
         "hover": on_hover is not None,
         "key": key,
         "v": links.VERSION,
@@ -105,6 +110,7 @@ def figure(
             data=sent + csv,
             on_click_change=lambda: _deliver(state, "click", on_click),
             on_hover_change=lambda: _deliver(state, "hover", on_hover),
+            on_select_change=lambda: _select(state, on_select),
             on_download_change=lambda: _ask_for_csv(state),
         )
 
@@ -149,6 +155,15 @@ def _deliver(state: str, name: str, callback: Callable[[Event], None] | None) ->
     event = checked(_event(state, name))
     if callback is not None and event is not None:
         callback(event)
+
+
+def _select(state: str, callback: Callable[[list[Any]], None] | None) -> None:
+    """Callback of a box or a lasso: check what came from the browser, then hand it to the page."""
+    places = _event(state, "select")
+    if callback is None or not isinstance(places, list) or len(places) > MOST_SELECTED:
+        return
+    if all(map(_is_value, places)):
+        callback(places)
 
 
 def _event(state: str, name: str) -> Any:

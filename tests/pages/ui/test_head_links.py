@@ -95,3 +95,22 @@ def test_a_map_that_leads_nowhere_says_why():
     assert head_links.caption("Shown.", at, "Why not.") == f"Shown. {head_links.CLICK}"
     assert head_links.caption("Shown.", None, "Why not.") == "Shown. Why not."
     assert head_links.caption("Shown.", None, "") == "Shown."
+
+
+@pytest.mark.parametrize(
+    ("words", "heads", "noticed"),
+    [
+        ("3.0, 2.5", ((3, 0), (2, 5)), False),
+        ("", (), False),
+        ("3.0 3.0", ((3, 0),), False),
+        ("4.0 1.1", ((1, 1),), True),
+        ("the first", (), True),
+        ("12345.1 1.23456", (), True),
+    ],
+)
+def test_heads_named_in_a_text(words, heads, noticed, monkeypatch):
+    said = []
+    monkeypatch.setattr(head_links.notices, "add", lambda key, sentence, value: said.append((key, sentence, value)))
+    assert head_links.named_heads("off", words, (4, 6)) == heads
+    assert bool(said) == noticed
+    assert not said or said[0][1] == "Heads are written as 0.0 to 3.5; others are ignored"

@@ -166,6 +166,28 @@ def test_a_click_reaches_the_page_only_when_it_is_one(monkeypatch):
     door._deliver("a", "click", None)
 
 
+@pytest.mark.parametrize(
+    ("sent", "heard"),
+    [
+        ([[3, 1], [0, 2], None], [[[3, 1], [0, 2], None]]),
+        ([], [[]]),
+        (None, []),
+        ({"0": [3, 1]}, []),
+        ([[3, 1], [[3], 1]], []),
+        ([[3, float("nan")]], []),
+        ([["a" * 10_000]], []),
+        ([[3, 1]] * (door.MOST_SELECTED + 1), []),
+    ],
+)
+def test_places_within_a_box_reach_the_page_when_they_are_such(monkeypatch, sent, heard):
+    seen = []
+    monkeypatch.setattr(door.st, "session_state", {"a": {"select": sent}})
+    door._select("a", seen.append)
+    assert seen == heard
+    door._select("a", None)
+    assert len(seen) == len(heard)
+
+
 @pytest.mark.parametrize("value", ["html", None, 5, ["csv"], {"csv": 1}])
 def test_only_csv_can_be_asked_for(monkeypatch, value):
     state = {"a": {"download": value}}
