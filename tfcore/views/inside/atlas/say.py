@@ -161,9 +161,14 @@ class Pairs(Finding):
                 f"{max(self.pair.beyond, 0):.3f} beyond what its distances alone give."
             )
         return (
-            f"From a {self.pair.query} on a {self.pair.key} {named(self.place)} puts {self.pair.weight:.2f} of its "
-            f"weight, where its distances alone would give {self.pair.by_position:.2f}."
+            f"From {_one(self.pair.query)} on {_one(self.pair.key)} {named(self.place)} puts {self.pair.weight:.2f} of "
+            f"its weight, where its distances alone would give {self.pair.by_position:.2f}."
         )
+
+
+def _one(kind: str) -> str:
+    """ "a noun", "an opening bracket"."""
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
 
 
 @dataclass(frozen=True, slots=True)
