@@ -1,5 +1,5 @@
-"""Controls of the page on the atlas that its sections share: what heads are measured on, and which head is looked "
-"at."""
+"""Controls of the page on the atlas that its sections share: what heads are measured on, and which head is looked
+at."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

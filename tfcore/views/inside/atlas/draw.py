@@ -421,8 +421,8 @@ class ExampleRow(NamedTuple):
 
 
 def examples_figure(rows: Sequence[ExampleRow]) -> go.Figure:
-    """A line of text for each example, its query token and its key token boxed; at the left the tenth and the "
-    "weight."""
+    """A line of text for each example, its query token and its key token boxed; at the left the tenth and the
+    weight."""
     notes, boxes = [], []
     for row, one in enumerate(rows):
         if row == 0 or rows[row - 1].tenth != one.tenth:
