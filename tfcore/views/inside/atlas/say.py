@@ -172,7 +172,7 @@ def _one(kind: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect(Finding):
+class AblationEffect(Finding):
     """The change of the loss where a head always writes its mean.
 
     Args:
@@ -208,7 +208,7 @@ class Effect(Finding):
         )
 
 
-def effect_found(atlas: Atlas, place: Place) -> Effect:
+def effect_found(atlas: Atlas, place: Place) -> AblationEffect:
     """What mean ablation of a head does.
 
     Raises:
@@ -220,7 +220,7 @@ def effect_found(atlas: Atlas, place: Place) -> Effect:
     by_text, stands = atlas.by_text[place], standing(atlas.measures["effect"], place)
     worse = int((by_text > 0).sum())
     unit = MEASURES["effect"].unit if atlas.architecture == "decoder" else "(1 - cosine)"
-    return Effect(place, mean, low, high, worse, len(by_text), unit, stands.rank, stands.heads)
+    return AblationEffect(place, mean, low, high, worse, len(by_text), unit, stands.rank, stands.heads)
 
 
 def tenths(place: Place, deciles: Float[ndarray, " tenth"]) -> Statement:
