@@ -1,22 +1,27 @@
-"""One head on a text: clicks and links that lead to it on the page on heads, and to why it looks at a token there."""
+"""One head on a text: clicks and links that lead to it on the page on heads, and to why it looks at a token there; and
+links to what it usually does, its sheet in the atlas."""
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
 from pages.ui import cache, links, notices, text
 from pages.ui.components.figure import Event
 from tfcore.measures import one_text
+from tfcore.measures.atlas.atlas import with_atlas
 from tfcore.measures.heads.kinds import Place
 from tfcore.measures.heads.part_texts import Part
 from tfcore.views.foundations.heads.measure.head_ranking import strongest_pair
 
-FILE = "foundations/heads/page.py"
+FILE, ATLAS = "foundations/heads/page.py", "inside/atlas/page.py"
 WHY = "why it looks there"  # the section on one score
+SHEET = "one head"  # the section of the atlas
+MOST = 8  # sheets that a row links to
 HEAD = re.compile(r"(?<!\d)([0-9]{1,4})\.([0-9]{1,4})(?!\d)")
 CLICK = "Click a cell to see why the head looks there."
 # In its place, where there is no such head to open.
@@ -111,6 +116,27 @@ def of_ids(model: str, ids: Sequence[int], layer: int, head: int, pasted: str = 
     """
     shown = text_of(model, tuple(ids), pasted)
     return HeadOfText(model, shown.text, layer, head, shown.bos)
+
+
+def sheets(model: str, places: Sequence[Place]) -> None:
+    """A row of links to what these heads usually do; nothing of a model that has no atlas.
+
+    Args:
+        places: heads, the most important first; of many the first MOST.
+    """
+    if model not in with_atlas() or not places:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption("What it usually does:" if len(places) == 1 else "What they usually do:", width="content")
+        for layer, head in list(dict.fromkeys(places))[:MOST]:
+            view = {"model": model, "show": SHEET, "layer": str(layer), "head": str(head)}
+            links.to(ATLAS, view, f"head {layer}.{head}")
+
+
+def largest(values: Float[ndarray, "layer head"], most: int = 3) -> list[Place]:
+    """The heads with the largest numbers, whatever their sign, the largest first."""
+    order = np.argsort(-np.abs(values), axis=None, kind="stable")[:most]
+    return [divmod(int(place), values.shape[1]) for place in order]
 
 
 def named_heads(key: str, words: str, shape: Place) -> tuple[Place, ...]:

@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from pages.foundations.heads.choices import first_view, size
-from pages.ui import controls, fragments, in_your_text, keys, text
+from pages.ui import controls, fragments, head_links, in_your_text, keys, text
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel
 from tfcore.measures.heads.kinds import Place
@@ -181,6 +181,8 @@ def closer(
         p.show(shown, _row_chooser(shown, window) if form == "map" else None)
         if of == "head":
             ask_why(reading, place, token, shown)
+            if read.within:
+                head_links.sheets(str(reading.model), [place])
     with below:
         one = views.one_token(reading, order, layer, head, token, log)
         st.subheader(one.title, anchor=False)

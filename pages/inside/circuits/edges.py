@@ -9,7 +9,7 @@ import streamlit as st
 from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.reading import ReadText
-from pages.ui import cache, controls, notices, page
+from pages.ui import cache, controls, head_links, notices, page
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel, panel
 from pages.ui.head_links import of_ids
@@ -142,6 +142,9 @@ def picture(p: Panel, reading: ReadText, cuts: Cuts, count: int) -> None:
                 st.info("Edges are being cut one by one; what they keep alone is measured after the last of them.")
             else:
                 p.show(views.edges_left(read, cuts, count, so_far=so_far))
+        if graph.result is not None:
+            ends = [place for edge in graph.result.edges[:count] for place in (edge.sender, edge.receiver)]
+            head_links.sheets(reading.model, ends)
 
     fill(
         ("edges", read, cuts),

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.flow.facts import FACTS
-from pages.ui import beside, controls, fragments, in_your_text, keys, notices, page, text
+from pages.ui import beside, controls, fragments, head_links, in_your_text, keys, notices, page, text
 from pages.ui import flow as river
 from pages.ui.flow import DrawnFlow
 from pages.ui.frame import Panel, panel
@@ -143,6 +143,7 @@ def compare(drawn: DrawnFlow, explained: Quantity | None, effects: HeadEffects) 
     said, table = comparison
     if effects.values.any():
         st.markdown(f"**Three measures.** {text.escape(said)}")
+        head_links.sheets(drawn.model, head_links.largest(effects.values))
     return table
 
 

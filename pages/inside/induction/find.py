@@ -169,6 +169,7 @@ def show_stripe(p: Panel, name: str, task: CopyTask, off: tuple[Place, ...], hea
     if there is not None:
         tokens = pieces_of(opened(name)[1], ids)
         there.link_strongest(pattern, tokens, tokens)
+    head_links.sheets(name, [head])
 
 
 def look_at(event: Event) -> None:

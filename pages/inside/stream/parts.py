@@ -9,7 +9,7 @@ from pages.inside import metric
 from pages.inside import reading as _reading
 from pages.inside.reading import ReadText
 from pages.inside.stream.choices import ExplainedPrediction, beside_place, choose
-from pages.ui import controls, fragments, page
+from pages.ui import controls, fragments, head_links, page
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel, panel
 from tfcore.views.inside import stream as views
@@ -88,6 +88,8 @@ def one_part(p: Panel, choice: ExplainedPrediction) -> None:
         p.show(views.parts(*what, layer, part), click, "Click a field to see what it writes.")
     head = None if part == FORWARD else parts.index(part)
     p.show(views.promoted(choice.reading.whole, choice.position, layer, head))
+    if head is not None:
+        head_links.sheets(choice.reading.model, [(layer, head)])
 
 
 def choose_part(parts: list[str], n_layers: int, event: Event) -> None:

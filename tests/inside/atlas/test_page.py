@@ -5,9 +5,10 @@ from functools import partial
 import numpy as np
 import pytest
 
+from pages.facts import pages
 from pages.inside.atlas import every_head
 from pages.inside.atlas.choices import MeasuredHeads
-from pages.ui import controls
+from pages.ui import controls, head_links
 from tests.pages import visits
 from tests.pages.clicks import record_clicks
 from tests.pages.figures import array, figures
@@ -147,3 +148,14 @@ def test_any_text_is_compared(text):
 def test_no_text_is_said_so():
     assert "There is no text yet" in said(opened(show="on your text", text=""))
     assert "There is no text yet" in said(opened(on="own text", corpus=""))
+
+
+def test_the_sheet_of_a_head_is_a_click_away_from_where_heads_are_named(monkeypatch):
+    made = []
+    monkeypatch.setattr(head_links.links, "to", lambda file, view, *words: made.append((file, view, *words)))
+    visits.opened("foundations/heads/page.py", layer="2", head="3")
+    visits.opened("inside/induction/page.py", layer="3", head="2")
+    visits.opened("inside/stream/page.py", model="stories", layer="1", part="head 4")
+    sheets = [view for file, view, *_ in made if file == head_links.ATLAS]
+    assert [(view["layer"], view["head"]) for view in sheets] == [("2", "3"), ("3", "2"), ("1", "4")]
+    assert all(view["show"] == pages()["atlas"].facts.sections.names["head"] for view in sheets)

@@ -97,6 +97,21 @@ def test_a_map_that_leads_nowhere_says_why():
     assert head_links.caption("Shown.", None, "") == "Shown."
 
 
+def test_sheets_are_linked_for_models_that_have_an_atlas(monkeypatch):
+    made = []
+    monkeypatch.setattr(links, "to", lambda file, view, words: made.append((file, view, words)))
+    head_links.sheets("induction", [(0, 1)])
+    head_links.sheets("stories", [])
+    assert made == []
+    head_links.sheets("stories", [(2, 5), (0, 1), (2, 5)])
+    assert [words for *_, words in made] == ["head 2.5", "head 0.1"]
+    assert made[0][:2] == (head_links.ATLAS, {"model": "stories", "show": "one head", "layer": "2", "head": "5"})
+
+
+def test_the_largest_heads_come_first_whatever_their_sign():
+    assert head_links.largest(np.array([[0.1, -0.9], [0.5, 0.0]])) == [(0, 1), (1, 0), (0, 0)]
+
+
 @pytest.mark.parametrize(
     ("words", "heads", "noticed"),
     [
