@@ -40,6 +40,7 @@ TRY_REAL: dict[str, dict[str, Any]] = {
     "“Mary”, not “John” (smollm2)": {"show": "who", **MARY, **metric.two_tokens(" Mary", " John")},
     "where “Mary” comes up (smollm2)": {"show": "lens", **MARY},
     "read by smollm2 itself": {"show": "lens", **MARY, "by_lens": "patchscope"},
+    "by its Jacobian lens (smollm2)": {"show": "lens", **MARY, "by_lens": "jacobian"},
 }
 
 

@@ -8,10 +8,11 @@ import torch
 
 from tests import small
 from tests.cards import STORIES, measured
+from tests.nightly import nightly
 from tfcore.inspection.affine_lens import AffineLens
 from tfcore.inspection.edits import Edit
-from tfcore.loading.checkpoints import load, shipped
-from tfcore.loading.lenses import folder_of, load_lens, with_lens
+from tfcore.loading.checkpoints import PRETRAINED, load, shipped
+from tfcore.loading.lenses import KINDS, folder_of, load_lens, with_lens
 from tfcore.measures.lenses import (
     LensReading,
     affine_reader,
@@ -24,6 +25,8 @@ from tfcore.measures.lenses import (
     stage_states,
     stages,
 )
+from tfcore.training.recipes.lenses import MEASURED_TEXTS
+from tfcore.training.recipes.lenses import measured as lenses_measured
 from tfcore.views.inside.stream.measure.lens import logit_lens, tokens_at
 from tfcore.views.inside.stream.say.lens import LeadsFrom, correct_by_stage, leads_from, lens_divergences
 
@@ -199,3 +202,22 @@ def test_a_shipped_lens_is_nearer_to_its_model_at_every_stage(name):
         assert said[1] < 0.7 * said[0]
         assert values[1] < 0.7 * values[0]
         np.testing.assert_allclose(values, said, rtol=0.45)  # three other stories, which are easier
+
+
+@nightly
+def test_the_lenses_of_smollm2_are_as_their_cards_say(real_models):
+    """On three of the rows that the cards are of; the Jacobian lens reads what follows later, too, and may be further
+    off than the logit lens."""
+    card = measured(f"smollm2/{folder_of('jacobian')}")
+    assert card == measured(f"smollm2/{folder_of('tuned')}")
+    path = PRETRAINED / "smollm2" / folder_of("jacobian") / MEASURED_TEXTS
+    rows = torch.from_numpy(np.load(path, allow_pickle=False).astype(np.int64))
+    assert card["tokens"] == rows.numel()
+    model, tokenizer = load("smollm2")
+    found = lenses_measured(model, tokenizer, {kind: load_lens("smollm2", kind) for kind in KINDS}, rows[:3])
+    assert set(found) == set(card)
+    for name in set(card) - {"tokens"}:
+        assert found[name] == pytest.approx(card[name], rel=0.35, abs=0.05)
+    stages_read = {name.rsplit(" ", 1)[0] for name in card} - {"tokens"}
+    assert all(found[f"{stage} tuned"] < found[f"{stage} logit"] for stage in stages_read)
+    assert all(found[f"{stage} patchscope"] < found[f"{stage} logit"] for stage in stages_read)

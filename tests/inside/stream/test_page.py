@@ -157,6 +157,18 @@ def test_a_model_without_a_tuned_lens_offers_none_and_says_which_do():
     assert "stories-learned have one here" in words(test)
 
 
+@nightly
+def test_lenses_of_smollm2_have_the_columns_that_they_were_made_for(real_models):
+    text = {"model": "smollm2", "show": "Logit lens", "text": "The old lighthouse"}
+    drawn = figures(opened(**text, by_lens="Jacobian lens"))
+    columns = ["embed", *(f"block {i}" for i in range(2, 30, 3))]
+    assert drawn["lens"][1]["layout"]["xaxis"]["ticktext"] == columns
+    names = ["logit lens", "tuned lens", "Jacobian lens", "Patchscope"]
+    lines = {line["name"]: np.array(line["y"][:-1], dtype=float) for line in drawn["lenses"][1]["data"]}
+    assert list(lines) == names
+    assert (lines["tuned lens"] < lines["Jacobian lens"]).all()
+
+
 def test_a_patchscope_reads_the_states_between_blocks():
     test = opened(show="Logit lens", text=HE, by_lens="Patchscope")
     drawn = figures(test)

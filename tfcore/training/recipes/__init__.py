@@ -256,7 +256,7 @@ RECIPES: dict[str, Entry] = {
         lambda _: of_lenses(),
         "a Jacobian lens and a tuned lens of smollm2, for ten states of the stream",
         "1 hour",
-        "after block 11 the logit lens is 16.5 nats from the model on one sentence; no weights of these ship yet",
+        "KL to the model after block 11 on held-out texts 2.0 nats (tuned), 7.6 (Jacobian), 17.8 by the logit lens",
         measured_on_corpus=False,
     ),
     "atlas": Entry(

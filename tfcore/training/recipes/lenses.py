@@ -60,12 +60,12 @@ class LensesRecipe:
     seq: int = 128
     seed: int = 1
     held_out: float = 0.1
-    jacobian_rows: int = 8
+    jacobian_rows: int = 6
     regressed_rows: int = 120
-    measured_rows: int = 24
+    measured_rows: int = 12
     settings: TrainingSettings = field(
         default_factory=lambda: TrainingSettings(
-            steps=100, rows=2, lr=5e-4, lr_min=2e-5, warmup=10, betas=(0.9, 0.99), save_every=20
+            steps=60, rows=2, lr=5e-4, lr_min=2e-5, warmup=10, betas=(0.9, 0.99), save_every=20
         )
     )
 
