@@ -122,3 +122,6 @@ def _axis(what: str, axes: tuple[str, ...]) -> int | None:
 
 def _position(axes: tuple[str, ...]) -> str:
     return next((axis for axis in POSITIONS if axis in axes), "")
+
+
+LEAF = Edit("embed", lambda x: x.requires_grad_())  # the edit gets a copy, so the graph of a pass begins there

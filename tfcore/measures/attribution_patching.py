@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.inspection.edits import Edit
+from tfcore.inspection.edits import LEAF
 from tfcore.measures.effect_metric import Quantity, measured
 from tfcore.measures.interventions import Action, Part, ablated, parts_of
 from tfcore.measures.one_text import one_text
@@ -45,8 +45,7 @@ def first_order(
         quantity: of the last hidden states.
         others: further activations, of which the values alone are returned.
     """
-    leaf = Edit("embed", lambda x: x.requires_grad_())  # the edit gets a copy, so the graph of this pass begins here
-    output = model(ids, capture=[*names, *others], edits=[leaf], logits_to_keep=NO_LOGITS)
+    output = model(ids, capture=[*names, *others], edits=[LEAF], logits_to_keep=NO_LOGITS)
     values = output.activations
     total = quantity(output.hidden)
     gradients = torch.autograd.grad(total.sum(), [values[name] for name in names])

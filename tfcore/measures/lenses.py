@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
 import numpy as np
@@ -98,29 +98,41 @@ class LensReader:
 
     Args:
         stages: names of the states that it reads, in the order of computation; the last is the model's own output.
-        read: (name of a state, the state at some positions) -> logits there.
+        hidden: (name of a state, the state at some positions) -> what the unembedding reads there.
+        unembed: that -> logits.
     """
 
     stages: tuple[str, ...]
-    read: Callable[[str, Float[Tensor, "position d_model"]], Float[Tensor, "position vocab"]]
+    hidden: Callable[[str, Float[Tensor, "position d_model"]], Float[Tensor, "position d_model"]]
+    unembed: Callable[[Float[Tensor, "row d_model"]], Float[Tensor, "row vocab"]]
+
+    def read(self, name: str, x: Float[Tensor, "*batch position d_model"]) -> Float[Tensor, "*batch position vocab"]:
+        """The logits that are read in a state at some positions."""
+        return self.unembed(self.hidden(name, x))
 
     def at(self, chosen: Sequence[str]) -> "LensReader":
         """The same at those of its states that are chosen, and at the last."""
-        return LensReader((*(name for name in self.stages[:-1] if name in chosen), self.stages[-1]), self.read)
+        some = *(name for name in self.stages[:-1] if name in chosen), self.stages[-1]
+        return replace(self, stages=some)
+
+
+def _unembedder(model: Transformer) -> Callable[[Tensor], Tensor]:
+    return lambda hidden: cast("Tensor", model.to_logits(hidden))  # None is of models without logits, see check_model
 
 
 def logit_reader(model: Transformer) -> LensReader:
     """The logit lens, which reads every state."""
-    return LensReader(stages(model.config), lambda _, x: lens_logits(model, x))
+    return LensReader(stages(model.config), lambda _, x: model.decoder.ln_final(x), _unembedder(model))
 
 
 def affine_reader(model: Transformer, lens: AffineLens) -> LensReader:
     """A tuned lens or a Jacobian lens: Lens(x) = LogitLens(A x + b), at the states that have a map and the last."""
     *names, last = stages(model.config)
     mapped = (*(name for name in names if name in lens.stages), last)
-    return LensReader(mapped, lambda name, x: lens_logits(model, lens(name, x)))
+    return LensReader(mapped, lambda name, x: model.decoder.ln_final(lens(name, x)), _unembedder(model))
 
 
+ROWS_AT_ONCE = 64  # whose logits are held: all at once would be stage * seq * vocab numbers
 IDENTITY = "cat -> cat\n1135 -> 1135\nhello -> hello\n?"  # the prompt in the code of arXiv:2401.06102
 
 
@@ -145,11 +157,10 @@ def patchscope_reader(model: Transformer, prompt: Sequence[int]) -> LensReader:
         return kept
 
     @torch.no_grad()
-    def read(name: str, x: Float[Tensor, "position d_model"]) -> Float[Tensor, "position vocab"]:
-        hidden = model.resume(x[:, None], names.index(name), cache=prompted(len(x)))
-        return cast("Tensor", model.to_logits(hidden[:, 0]))
+    def hidden(name: str, x: Float[Tensor, "position d_model"]) -> Float[Tensor, "position d_model"]:
+        return model.resume(x[:, None], names.index(name), cache=prompted(len(x)))[:, 0]
 
-    return LensReader(names, read)
+    return LensReader(names, hidden, _unembedder(model))
 
 
 def divergence(final: Float[Tensor, "*batch vocab"], read: Float[Tensor, "*batch vocab"]) -> Float[Tensor, "*batch"]:
@@ -172,6 +183,10 @@ class LensReading:
     divergence: Float[ndarray, "stage seq"]
     best: Int[ndarray, "stage seq"]
 
+    def at(self, place: int) -> "LensReading":
+        """The same at one of its positions alone."""
+        return LensReading(self.stages, self.divergence[:, place : place + 1], self.best[:, place : place + 1])
+
 
 @torch.no_grad()
 def compare_lenses(
@@ -179,13 +194,17 @@ def compare_lenses(
 ) -> dict[Kind, LensReading]:
     """Read the states of a text, as stage_states gives them, by several lenses, each under its name."""
     final = lens_logits(model, states[stages(model.config)[-1]])
+    positions = torch.arange(len(final), device=final.device)
     found = {}
     for kind, reader in readers.items():
-        rows = []
-        for name in reader.stages:  # one by one: all logits at once would be stage * seq * vocab
-            read = reader.read(name, states[name])
-            rows.append((divergence(final, read), read.argmax(1)))
-        found[kind] = LensReading(reader.stages, *(torch.stack(part).cpu().numpy() for part in zip(*rows, strict=True)))
+        hidden = torch.cat([reader.hidden(name, states[name]) for name in reader.stages])
+        at = positions.repeat(len(reader.stages))
+        parts = []
+        for some, own in zip(hidden.split(ROWS_AT_ONCE), at.split(ROWS_AT_ONCE), strict=True):
+            read = reader.unembed(some)
+            parts.append((divergence(final[own], read), read.argmax(1)))
+        rows = (torch.cat(part).view(len(reader.stages), -1).cpu().numpy() for part in zip(*parts, strict=True))
+        found[kind] = LensReading(reader.stages, *rows)
     return found
 
 

@@ -9,12 +9,11 @@ from jaxtyping import Float, Int
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from tfcore.inspection.edits import Edit
+from tfcore.inspection.edits import LEAF
 from tfcore.measures.lenses import stages
 from tfcore.model import Transformer
 
 STATE = "sums.safetensors"  # of a fit that was stopped
-LEAF = Edit("embed", lambda x: x.requires_grad_())  # the edit gets a copy, so the graph of a pass begins there
 HALVES = 2  # that are summed apart: how like they are says how far the mean can be trusted
 
 

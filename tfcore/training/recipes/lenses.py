@@ -111,11 +111,8 @@ def measured(
     """The numbers of the cards: mean KL(model || lens) in nats of each lens at the states that all of them read."""
     readers: dict[str, LensReader] = {kind: affine_reader(model, lens) for kind, lens in lenses.items()}
     common = readers["jacobian"].stages
-    for name, reader in (
-        ("logit", logit_reader(model)),
-        ("patchscope", patchscope_reader(model, tokenizer.encode(IDENTITY))),
-    ):
-        readers[name] = LensReader(common, reader.read)
+    readers["logit"] = logit_reader(model).at(common)
+    readers["patchscope"] = patchscope_reader(model, tokenizer.encode(IDENTITY)).at(common)
     tokens, found = mean_divergences(model, readers, rows.tolist())
     said: dict[str, float] = {"tokens": tokens}
     for i, stage in enumerate(stage_names(common)[:-1]):

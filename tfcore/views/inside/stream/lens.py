@@ -147,7 +147,10 @@ def lenses(reading: Reading, stages: tuple[str, ...], position: int, first: int 
         first: of the positions that are averaged, as many as lens shows.
     """
     compared = compared_of(reading, stages, first, first + ROWS)
-    here = compared_of(reading, stages, position, position + 1)
+    if 0 <= position - first < ROWS:
+        here = {by: read.at(position - first) for by, read in compared.items()}
+    else:
+        here = compared_of(reading, stages, position, position + 1)
     (piece,) = answers(reading, here["logit"].best[-1].tolist())
     return View(
         key="lenses",
