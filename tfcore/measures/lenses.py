@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar, cast
+from typing import TypeAlias, TypeVar, cast
 
 import numpy as np
 import torch
@@ -18,9 +18,11 @@ from tfcore.kv_cache import KVCache
 from tfcore.linear import Embedding, Linear
 from tfcore.measures import information
 from tfcore.measures.one_text import one_text
-from tfcore.model import NO_LOGITS, Transformer
+from tfcore.measures.shared_layers import prefix_cache, rows_at_once, run_joined
+from tfcore.model import Transformer
 
 Kind = TypeVar("Kind", bound=str)  # the name of a lens
+States: TypeAlias = Mapping[str, Float[Tensor, "*batch position d_model"]]  # of the stream, by the name of the stage
 
 
 def unembedding(model: Transformer, ids: slice | list[int] = slice(None)) -> Float[Tensor, "token d_model"]:
@@ -98,17 +100,17 @@ class LensReader:
 
     Args:
         stages: names of the states that it reads, in the order of computation; the last is the model's own output.
-        hidden: (name of a state, the state at some positions) -> what the unembedding reads there.
+        hidden: states at some positions, by name and in the order of computation -> what the unembedding reads there.
         unembed: that -> logits.
     """
 
     stages: tuple[str, ...]
-    hidden: Callable[[str, Float[Tensor, "position d_model"]], Float[Tensor, "position d_model"]]
-    unembed: Callable[[Float[Tensor, "row d_model"]], Float[Tensor, "row vocab"]]
+    hidden: Callable[[States], Float[Tensor, "stage *batch position d_model"]]
+    unembed: Callable[[Float[Tensor, "*row d_model"]], Float[Tensor, "*row vocab"]]
 
     def read(self, name: str, x: Float[Tensor, "*batch position d_model"]) -> Float[Tensor, "*batch position vocab"]:
         """The logits that are read in a state at some positions."""
-        return self.unembed(self.hidden(name, x))
+        return self.unembed(self.hidden({name: x}))[0]
 
     def at(self, chosen: Sequence[str]) -> "LensReader":
         """The same at those of its states that are chosen, and at the last."""
@@ -122,14 +124,20 @@ def _unembedder(model: Transformer) -> Callable[[Tensor], Tensor]:
 
 def logit_reader(model: Transformer) -> LensReader:
     """The logit lens, which reads every state."""
-    return LensReader(stages(model.config), lambda _, x: model.decoder.ln_final(x), _unembedder(model))
+    return LensReader(stages(model.config), lambda states: _normed(model, states.values()), _unembedder(model))
 
 
 def affine_reader(model: Transformer, lens: AffineLens) -> LensReader:
     """A tuned lens or a Jacobian lens: Lens(x) = LogitLens(A x + b), at the states that have a map and the last."""
     *names, last = stages(model.config)
     mapped = (*(name for name in names if name in lens.stages), last)
-    return LensReader(mapped, lambda name, x: model.decoder.ln_final(lens(name, x)), _unembedder(model))
+    return LensReader(
+        mapped, lambda states: _normed(model, (lens(name, x) for name, x in states.items())), _unembedder(model)
+    )
+
+
+def _normed(model: Transformer, states: Iterable[Tensor]) -> Tensor:
+    return cast("Tensor", model.decoder.ln_final(torch.stack(list(states))))
 
 
 ROWS_AT_ONCE = 64  # whose logits are held: all at once would be stage * seq * vocab numbers
@@ -145,20 +153,22 @@ def patchscope_reader(model: Transformer, prompt: Sequence[int]) -> LensReader:
     Args:
         prompt: ids of IDENTITY.
     """
-    *before, _ = prompt
     names = tuple(name for name in stages(model.config) if not name.endswith("resid_mid"))
 
     @functools.cache
     def prompted(rows: int) -> KVCache:
         """The keys and values of the prompt, once for each state that is read."""
-        kept = KVCache(model.config, 1, capacity=len(prompt), device=model.device, dtype=model.dtype)
-        model(one_text(model, before), cache=kept, logits_to_keep=NO_LOGITS)
-        kept.select(torch.zeros(rows, dtype=torch.long))
-        return kept
+        return prefix_cache(model, prompt, len(prompt) - 1, rows)
 
     @torch.no_grad()
-    def hidden(name: str, x: Float[Tensor, "position d_model"]) -> Float[Tensor, "position d_model"]:
-        return model.resume(x[:, None], names.index(name), cache=prompted(len(x)))[:, 0]
+    def hidden(states: States) -> Float[Tensor, "stage position d_model"]:
+        positions = len(next(iter(states.values())))
+        together = rows_at_once(model.config, ROWS_AT_ONCE // positions)
+        starts = [(names.index(name), x[:, None]) for name, x in states.items()]
+        cache = prompted(positions * min(together, len(starts)))
+        groups = (starts[i : i + together] for i in range(0, len(starts), together))
+        parts = [run_joined(model, some, cache) for some in groups]
+        return torch.cat(parts)[:, 0].unflatten(0, (len(starts), positions))
 
     return LensReader(names, hidden, _unembedder(model))
 
@@ -197,7 +207,7 @@ def compare_lenses(
     positions = torch.arange(len(final), device=final.device)
     found = {}
     for kind, reader in readers.items():
-        hidden = torch.cat([reader.hidden(name, states[name]) for name in reader.stages])
+        hidden = reader.hidden({name: states[name] for name in reader.stages}).flatten(0, 1)
         at = positions.repeat(len(reader.stages))
         parts = []
         for some, own in zip(hidden.split(ROWS_AT_ONCE), at.split(ROWS_AT_ONCE), strict=True):

@@ -135,8 +135,8 @@ def tokens_at(
     Args:
         states: of a text, by the name of the stage.
     """
-    hidden = [reader.hidden(name, states[name][position : position + 1]) for name in reader.stages]
-    logits = reader.unembed(torch.cat(hidden)).float()  # (stage, vocab), with one pass over the unembedding
+    here = {name: states[name][position : position + 1] for name in reader.stages}
+    logits = reader.unembed(reader.hidden(here)[:, 0]).float()  # (stage, vocab), with one pass over the unembedding
     chosen = logits[:, list(tokens)]
     centred = chosen - logits.mean(1, keepdim=True)
     probability = logits.softmax(1)[:, list(tokens)]
