@@ -5,12 +5,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 
 import tfcore
 from benchmarks import results
 from benchmarks.gpt2_shape import text
 from benchmarks.timing import interleaved, milliseconds, ratio
+from tfcore.loading.lenses import KINDS, load_lens
+from tfcore.measures.atlas.ablation import ablate_heads
+from tfcore.measures.atlas.sums import ExamplePlaces, HeadSums
 from tfcore.measures.attribution_patching import estimate_effects
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.heads.compositions import composition
@@ -24,7 +28,17 @@ from tfcore.measures.heads.induction_heads import (
     twice,
 )
 from tfcore.measures.knock_outs import LayerEffects, knock_out_each
+from tfcore.measures.lenses import (
+    IDENTITY,
+    LensReader,
+    affine_reader,
+    compare_lenses,
+    logit_reader,
+    patchscope_reader,
+    stage_states,
+)
 from tfcore.model import Transformer
+from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.inside.circuits.measure.influence import EDGES, NODES
 from tfcore.views.inside.circuits.measure.of_text import DrawnGraph, draw_traced, trace_text
 from tfcore.views.inside.induction.measure.circuit import patch_paths
@@ -44,6 +58,9 @@ WHAT = {
     "stream": "every patch of the residual stream",
     "attention": "every patch of an attention layer",
     "skip": "each half block skipped",
+    "lenses": "four lenses at all stages, and their KL divergence",
+    "atlas": "every head of the atlas measured on the text",
+    "ablated": "the atlas: each of 270 heads ablated by its mean",
     "set": "a set of 12 prompts: ten parts ablated, all outputs patched",
     "graph": "stories: an attribution graph of 12 tokens, drawn",
     "longer": "stories: an attribution graph of 24 tokens, drawn",
@@ -83,7 +100,8 @@ def measure(rounds: dict[int, int] | None = None, device: str = "cpu", name: str
     """On random tokens; nothing where the model was left out when the app was set up."""
     if name not in tfcore.available("decoder"):
         return []
-    model = tfcore.load(name, device=device)[0]
+    model, tokenizer = tfcore.load(name, device=device)
+    assert tokenizer is not None
     ids = text(model, TOKENS)
     quantity = Quantity("difference", 100, 200)
     calls: dict[str, Callable[[], object]] = {
@@ -95,6 +113,9 @@ def measure(rounds: dict[int, int] | None = None, device: str = "cpu", name: str
         "stream": partial(patches, model, ids[0].tolist(), "residual"),
         "attention": partial(patches, model, ids[0].tolist(), "attention"),
         "skip": lambda: list(skip_each(model, ids[0].tolist())),
+        "lenses": partial(four_lenses, model, tokenizer, ids[0].tolist()),
+        "atlas": partial(measured_heads, model, tokenizer, ids[0].tolist()),
+        "ablated": partial(ablated, model, ids[0].tolist()),
         "set": partial(prompts, model, ids[0].tolist()),
         "graph": partial(graph, 12),
         "longer": partial(graph, 24),
@@ -128,6 +149,24 @@ def circuit(model: Transformer) -> None:
     rows = twice(random_rows(model.config.vocab_size, length, rows_for(model.config), 0))
     patch_paths(model, rows, length, found.previous, found.induction)
     evaluate_heads(model)
+
+
+def four_lenses(model: Transformer, tokenizer: Tokenizer, ids: list[int]) -> None:
+    """What the page on the stream compares, of all positions."""
+    readers: dict[str, LensReader] = {kind: affine_reader(model, load_lens("smollm2", kind)) for kind in KINDS}
+    readers |= {"logit": logit_reader(model), "patchscope": patchscope_reader(model, tokenizer.encode(IDENTITY))}
+    compare_lenses(model, readers, stage_states(model, ids))
+
+
+def measured_heads(model: Transformer, tokenizer: Tokenizer, ids: list[int]) -> None:
+    """Sums over the maps of one text, as an atlas of one's own is made of."""
+    HeadSums(model.config, len(ids), ExamplePlaces.drawn([ids], TOKENS)).add(model, tokenizer, [ids])
+
+
+def ablated(model: Transformer, ids: list[int]) -> None:
+    """Every head, as the atlas does on each text of its sample."""
+    config = model.config
+    ablate_heads(model, ids, np.zeros((config.n_layers, config.attention.n_heads, config.value_size), np.float32))
 
 
 def patches(model: Transformer, ids: list[int], kind: Kind) -> list[PatchedColumns]:

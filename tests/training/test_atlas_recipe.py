@@ -19,6 +19,7 @@ TINY = replace(
     ATLAS,
     models=("stories-learned",),
     windows={"stories": 3, "French sentences": 1},
+    least=4,
     length=24,
     rows=1,
     places=10.0,
@@ -53,6 +54,12 @@ def test_a_stopped_run_goes_on_to_the_same_atlas(tmp_path, monkeypatch):
     for name in whole.measures:
         np.testing.assert_array_equal(whole.measures[name], resumed.measures[name])
     assert whole.sample.shape == (2, 12)
+
+
+def test_the_last_source_has_the_windows_that_the_others_lack(tmp_path):
+    corpus = write_corpus(tmp_path / "corpus")
+    atlas(corpus, tmp_path, lambda _: None, replace(TINY, least=6))
+    assert load_atlas(tmp_path / "stories-learned").sources == {"stories": 72, "French sentences": 72}
 
 
 def test_texts_come_in_an_order_that_the_seed_decides(tmp_path):

@@ -39,6 +39,8 @@ class AtlasRecipe:
     Args:
         models: their names.
         windows: source -> windows read from it, at most.
+        least: windows in all, where the last source has what the others lack of them: a tokenizer with larger pieces
+            fills fewer.
         length: tokens of a window.
         rows: windows that share a pass.
         places: at which examples are taken, for each window.
@@ -60,6 +62,7 @@ class AtlasRecipe:
             "classics": 1_000,
         }
     )
+    least: int = 2_400
     length: int = 128
     rows: int = 8
     places: float = 0.5
@@ -134,9 +137,7 @@ def atlas_of_model(
 ) -> Atlas:
     """The atlas of one model; `out` keeps the sums of each source and the effects of each text."""
     model, tokenizer = with_tokenizer(name)
-    windows = {
-        source: cut_windows(tokenizer, texts[source], recipe.length, most) for source, most in recipe.windows.items()
-    }
+    windows = _windows(tokenizer, texts, recipe)
     parts = [
         _read(model, tokenizer, own, out / f"sums-{source}.safetensors", report, recipe)
         for source, own in windows.items()
@@ -152,6 +153,16 @@ def atlas_of_model(
     )
     chosen = [shortened(tokenizer, every[i], recipe.ablated_length) for i in sampled(every, recipe.ablated)]
     return made.with_effects(_effects(model, chosen, made.means, out / "effects.safetensors", report), chosen)
+
+
+def _windows(
+    tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]], recipe: AtlasRecipe
+) -> dict[str, list[list[int]]]:
+    """source -> its windows."""
+    *sources, last = recipe.windows
+    found = {name: cut_windows(tokenizer, texts[name], recipe.length, recipe.windows[name]) for name in sources}
+    most = max(recipe.windows[last], recipe.least - sum(map(len, found.values())))
+    return {**found, last: cut_windows(tokenizer, texts[last], recipe.length, most)}
 
 
 def _read(
