@@ -97,7 +97,7 @@ def test_characters_are_held_out_from_the_end_of_the_text():
     assert set(names) == set(TEXT)
 
 
-@pytest.mark.parametrize("optimiser", ["adamw", "adam", "sgd"])
+@pytest.mark.parametrize("optimiser", ["adamw", "adam", "sgd", "muon"])
 def test_a_run_cut_in_slices_equals_one_at_a_go(optimiser):
     spec = tiny(optimiser=optimiser, dropout=0.2, weight_decay=0.1, smoothing=0.1)
     whole = train_slice(spec, 0, None, most=7, seconds=1e9)
@@ -255,6 +255,15 @@ def test_sgd_moves_by_the_gradient_and_adam_by_the_rate():
     np.testing.assert_allclose(found["adam"].update, found["adamw"].update, rtol=1e-2)
     assert found["sgd"].spread > found["adam"].spread
     np.testing.assert_array_equal(found["sgd"].update, found[PLAIN].update)
+
+
+def test_muon_moves_every_matrix_of_a_block_alike():
+    """By about 0.2 of the rate (arXiv:2502.16982, section 2.2)."""
+    found = {one.kind: one for one in updates(tiny(n_layers=2, lr=1e-3, weight_decay=0.0))}["muon"]
+    moved = dict(zip(found.tensors, found.update, strict=True))
+    blocks = [update for name, update in moved.items() if ".blocks." in name]
+    assert len(blocks) < len(moved)
+    assert all(1e-4 < update < 2.6e-4 for update in blocks)
 
 
 def test_momentum_makes_the_steps_of_sgd_longer():

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import torch
 import torch.distributed as dist
@@ -23,7 +24,7 @@ from tfcore.experts import Experts
 from tfcore.loading import disk
 from tfcore.model import Transformer
 from tfcore.training.data import IGNORE, Batch
-from tfcore.training.optim import adamw, warmup_cosine
+from tfcore.training.optim import adamw, muon, warmup_cosine
 from tfcore.training.resumed_state import put_back, tensors_of
 
 
@@ -34,6 +35,7 @@ class TrainingSettings:
     Args:
         steps, rows: optimiser steps, and rows per step over all processes together.
         lr, lr_min, warmup: the schedule; see tfcore.training.optim.warmup_cosine.
+        optimiser, betas, weight_decay: see tfcore.training.optim.optimiser.
         clip: largest norm of the gradient.
         smoothing: share of each target that is spread over all tokens (label smoothing, arXiv:1512.00567, section 7).
         seed: of dropout; batches have their own.
@@ -46,6 +48,7 @@ class TrainingSettings:
     lr: float
     lr_min: float = 0.0
     warmup: int = 100
+    optimiser: Literal["adamw", "muon"] = "adamw"
     betas: tuple[float, float] = (0.9, 0.95)
     weight_decay: float = 0.1
     clip: float = 1.0
@@ -157,7 +160,9 @@ def train(
     if device.type == "cuda":
         device = torch.device("cuda", torch.cuda.current_device())
     model.to(device).train()
-    optimizer = adamw(model, settings.lr, settings.betas, settings.weight_decay)
+    optimizer = {"adamw": adamw, "muon": muon}[settings.optimiser](
+        model, settings.lr, settings.betas, settings.weight_decay
+    )
     state = TrainingState(folder, model, optimizer)
     step = state.restore()
     loss_of: nn.Module = _Loss(model, settings.smoothing)

@@ -125,7 +125,10 @@ def optimisers(p: Panel, spec: LabSpec, _: Seen | None) -> None:
         "(not by all of it: gradients that change their sign partly cancel out in the mean): that is why one rate "
         "suits them all, and why a rate for SGD must be ten to a hundred times higher. Momentum adds a share of all "
         "earlier steps to each step, so SGD's points move up. AdamW differs from Adam in what weight decay does "
-        "(arXiv:1412.6980, algorithm 1; arXiv:1711.05101, algorithm 2): with decay 0 their points coincide."
+        "(arXiv:1412.6980, algorithm 1; arXiv:1711.05101, algorithm 2): with decay 0 their points coincide. Muon makes "
+        "the momentum of each matrix of a block nearly orthogonal: all its singular values come near 1, whatever they "
+        "were, and a factor of 0.2 √(longer side) brings the step to the size of AdamW's (arXiv:2502.16982, eq. 4). "
+        "The unembedding is left to AdamW, with its own point."
     )
     spreads = say.update_spreads(shown.result, WARM, spec.lr)
     p.question(

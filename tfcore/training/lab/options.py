@@ -7,7 +7,7 @@ from numpy import ndarray
 
 PLAIN = "sgd without momentum"
 SCHEDULES = {"cosine": "cosine", "inverse_sqrt": "inverse square root", "constant": "constant"}
-OPTIMISERS = {"adamw": "AdamW", "adam": "Adam", "sgd": "SGD + momentum"}
+OPTIMISERS = {"adamw": "AdamW", "adam": "Adam", "sgd": "SGD + momentum", "muon": "Muon"}
 
 
 @dataclass(frozen=True, slots=True)

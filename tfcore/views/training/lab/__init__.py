@@ -23,7 +23,7 @@ from tfcore.training.lab.setting_words import apart
 from tfcore.training.lab.spec import LabSpec
 from tfcore.training.lab.tasks import task
 from tfcore.training.lab.train import PROBED_ROWS, Slice, one_step, train_slice, trained
-from tfcore.training.optim import adamw, decay_groups, optimiser, rate, warmup_cosine, warmup_inverse_sqrt
+from tfcore.training.optim import adamw, decay_groups, muon, optimiser, rate, warmup_cosine, warmup_inverse_sqrt
 from tfcore.views.finding import state
 from tfcore.views.kept import kept
 from tfcore.views.training.lab.draw.option_effects import (
@@ -79,7 +79,8 @@ FORMULA = (
 PAPERS = (
     "In the formula η is the learning rate of the schedule, u the update that the optimiser makes of the gradient: "
     "with SGD the gradient plus momentum, with Adam m / (√v + ε) (arXiv:1412.6980, algorithm 1), to which AdamW adds "
-    "the decay (arXiv:1711.05101, algorithm 2). Teacher forcing and free-running generation: arXiv:1506.03099, section "
+    "the decay (arXiv:1711.05101, algorithm 2), with Muon the momentum of a matrix made nearly orthogonal "
+    "(arXiv:2502.16982, eq. 4). Teacher forcing and free-running generation: arXiv:1506.03099, section "
     "2. Copying as a test of sequence models: arXiv:1410.5401; reversing: arXiv:1506.02516."
 )
 
@@ -312,7 +313,7 @@ def optimisers(spec: LabSpec) -> View:
             [(one.kind, *row) for one in updates for row in zip(one.tensors, one.gradient, one.update, strict=True)],
             columns=["optimiser", "tensor", "gradient", "update"],
         ),
-        code=(option_effects.updates, optimiser, adamw),
+        code=(option_effects.updates, optimiser, adamw, muon),
     )
 
 

@@ -12,8 +12,21 @@ from tfcore.training.lab.curves import Curves
 from tfcore.training.lab.options import Norms, Rates, Updates
 from tfcore.views.training.lab.measure import Smoothing
 
-HUES = {"adamw": "@cat0", "adam": "@cat1", "sgd": "@cat2", "sgd without momentum": "@cat3", "none": "@muted"}
-SIGNS = {"adamw": "circle", "adam": "diamond-open", "sgd": "square", "sgd without momentum": "square-open"}
+HUES = {
+    "adamw": "@cat0",
+    "adam": "@cat1",
+    "sgd": "@cat2",
+    "sgd without momentum": "@cat3",
+    "muon": "@cat4",
+    "none": "@muted",
+}
+SIGNS = {
+    "adamw": "circle",
+    "adam": "diamond-open",
+    "sgd": "square",
+    "sgd without momentum": "square-open",
+    "muon": "triangle-up",
+}
 
 
 def rates_figure(rates: Rates, names: dict[str, str], chosen: str, height: int) -> go.Figure:
