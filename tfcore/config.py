@@ -17,6 +17,7 @@ from tfcore.part_configs import (
     Mixer,
     MixerConfig,
     NormConfig,
+    PatchesConfig,
     PositionsConfig,
     RopeScaling,
     SentencePooling,
@@ -47,8 +48,9 @@ PARTS: dict[str, type] = {
     "writing": WritingConfig,
     "classes": ClassesConfig,
     "mixer": MixerConfig,
+    "patches": PatchesConfig,
 }
-OPTIONAL = {"experts", "classes", "mixer"}  # parts that a model may be without
+OPTIONAL = {"experts", "classes", "mixer", "patches"}  # parts that a model may be without
 # Names of settings that stand in a part: those by which `changed` knows them, and of configs saved before there were
 # parts, which were flat.
 SHORT = {
@@ -108,6 +110,7 @@ class ModelConfig:
         attention, positions, norm, feed_forward: of every layer.
         experts: a mixture of experts in place of the feed-forward layers; None means none.
         mixer: what layers have in place of attention whose kind says so; None means that none has.
+        patches: of an encoder that reads pictures: how they are cut; None means that it reads ids.
         layers: what single layers have otherwise, for each layer, in both stacks where there are two; empty where all
             are alike.
         parallel: attention and feed-forward read the same stream and are added at once (PaLM, arXiv:2204.02311,
@@ -153,6 +156,7 @@ class ModelConfig:
     feed_forward: FeedForwardConfig = field(default_factory=FeedForwardConfig)
     experts: ExpertsConfig | None = None
     mixer: MixerConfig | None = None
+    patches: PatchesConfig | None = None
     layers: tuple[LayerConfig, ...] = ()
     parallel: bool = False
     shared_norm: bool = True
@@ -192,6 +196,7 @@ class ModelConfig:
         _check_mixers(self)
         _check_heads(self)
         _check_together(self)
+        _check_patches(self)
 
     @property
     def head_size(self) -> int:
@@ -471,7 +476,9 @@ def _part(kind: Any, values: dict[str, Any], what: str) -> Any:
         for name, value in values.items()
     }
     made |= {
-        name: tuple(made[name]) for name in ("short", "long", "never", "labels") if isinstance(made.get(name), list)
+        name: tuple(made[name])
+        for name in ("short", "long", "never", "labels", "tokens", "mean", "std")
+        if isinstance(made.get(name), list)
     }
     try:
         return kind(**made)
@@ -575,6 +582,20 @@ def _check_disentangled(c: ModelConfig) -> None:
         raise ValueError(f"positions='disentangled' goes with architecture='encoder', not {c.architecture!r}")
     if (c.attention.kv_heads, c.attention.qk_norm) != (c.attention.n_heads, None):
         raise ValueError("positions='disentangled' has keys for every head; leave n_kv_heads and qk_norm None")
+
+
+def _check_patches(c: ModelConfig) -> None:
+    """Refuse pictures in a model whose other parts are made for ids."""
+    if (patches := c.patches) is None:
+        return
+    if c.architecture != "encoder" or c.scores_tokens or c.n_segments or c.d_embed is not None:
+        raise ValueError(
+            "patches goes with architecture='encoder', with head 'classes' or 'none', and without segments and d_embed"
+        )
+    if c.vocab_size != (n := len(patches.tokens)):
+        raise ValueError(f"vocab_size={c.vocab_size} must be {n}, the learned tokens before the patches")
+    if c.max_seq_len != (n := n + patches.rows**2):
+        raise ValueError(f"max_seq_len={c.max_seq_len} must be {n}, the learned tokens and the patches of a picture")
 
 
 def _check_together(c: ModelConfig) -> None:

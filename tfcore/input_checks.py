@@ -1,16 +1,17 @@
 """Checks of what a forward pass is given: each refuses in one sentence that says what would do."""
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tfcore.config import ModelConfig
 from tfcore.kv_cache import KVCache
+from tfcore.part_configs import PatchesConfig
 
 
 def check_inputs(
     config: ModelConfig,
-    ids: Int[Tensor, "batch seq"],
+    ids: Int[Tensor, "batch seq"] | Float[Tensor, "batch channel height width"],
     decoder_ids: Int[Tensor, "batch dec_seq"] | None = None,
     padding_mask: Bool[Tensor, "batch seq"] | None = None,
     segment_ids: Int[Tensor, "batch seq"] | None = None,
@@ -23,6 +24,12 @@ def check_inputs(
     Raises:
         ValueError: the sentence that says so.
     """
+    if config.patches is not None:
+        _check_pictures(config.patches, ids)
+        others = {"padding_mask": padding_mask, "segment_ids": segment_ids, "mask": mask, "cache": cache}
+        if given := [name for name, value in others.items() if value is not None]:
+            raise ValueError(f"{given[0]} goes with texts, and this model reads pictures; leave it out")
+        return
     start = cache.length if cache is not None else 0
     both = config.architecture == "encoder-decoder"
     if both and decoder_ids is None:
@@ -41,6 +48,17 @@ def check_inputs(
     if cache is not None:
         _check_cache(cache, ids if decoder_ids is None else decoder_ids, config, padding_mask, mask)
     _check_masks(ids, padding_mask, mask, config)
+
+
+def _check_pictures(patches: PatchesConfig, pictures: Tensor) -> None:
+    asked = (patches.channels, patches.side, patches.side)
+    if pictures.ndim != 4 or not pictures.is_floating_point() or tuple(pictures.shape[1:]) != asked:
+        raise ValueError(
+            f"pictures {tuple(pictures.shape)} of {pictures.dtype} must be numbers of shape (batch, "
+            f"{', '.join(map(str, asked))}), as tfcore.pictures.prepared gives one"
+        )
+    if not len(pictures):
+        raise ValueError("there is no picture to compute on; give at least one")
 
 
 def _check_ids(name: str, ids: Int[Tensor, "batch seq"], config: ModelConfig, start: int) -> None:

@@ -20,6 +20,7 @@ from tfcore.linear import Embedding, Linear, widen
 from tfcore.norms import Norm
 from tfcore.onednn import linear
 from tfcore.part_configs import ClassActivation, ClassesConfig
+from tfcore.pictures import cut
 from tfcore.stack import Stack
 
 NO_LOGITS = 0  # to keep, where the hidden states or activations are what is asked for
@@ -73,6 +74,8 @@ class Transformer(nn.Module):
         device = torch.get_default_device()
         with torch.device("meta"):  # no memory and no random numbers for weights that are drawn below
             self.embed = Embedding(config.vocab_size, config.embed_size)
+            if config.patches is not None:
+                self.patch_embed = Linear(config.patches.values, config.d_model)
             if config.n_segments:
                 self.segment_embed = Embedding(config.n_segments, config.embed_size)
             if config.encoder_layers:
@@ -99,7 +102,7 @@ class Transformer(nn.Module):
 
     def forward(
         self,
-        ids: Int[Tensor, "batch seq"],
+        ids: Int[Tensor, "batch seq"] | Float[Tensor, "batch channel height width"],
         *,
         decoder_ids: Int[Tensor, "batch dec_seq"] | None = None,
         padding_mask: Bool[Tensor, "batch seq"] | None = None,
@@ -113,7 +116,7 @@ class Transformer(nn.Module):
         """Logits of the next token at every position; in an encoder, of the token at every position.
 
         Args:
-            ids: token ids; the encoder's, in an encoder-decoder.
+            ids: token ids; the encoder's, in an encoder-decoder; or pictures (tfcore.pictures), of a model of patches.
             decoder_ids: the decoder's; None where it reads the same text (ModelConfig.reads_twice).
             padding_mask: True at real tokens of `ids`; padding is seen by no other token.
             segment_ids: which segment each token is of; None means 0.
@@ -147,7 +150,7 @@ class Transformer(nn.Module):
 
     def activations(
         self,
-        ids: Int[Tensor, "batch seq"],
+        ids: Int[Tensor, "batch seq"] | Float[Tensor, "batch channel height width"],
         names: Capture,
         *,
         padding_mask: Bool[Tensor, "batch seq"] | None = None,
@@ -264,12 +267,17 @@ class Transformer(nn.Module):
 
     def embedded(
         self,
-        ids: Int[Tensor, "batch seq"],
+        ids: Int[Tensor, "batch seq"] | Float[Tensor, "batch channel height width"],
         recorder: ActivationRecorder,
         segment_ids: Int[Tensor, "batch seq"] | None = None,
-    ) -> Float[Tensor, "batch seq d_embed"]:
-        """Token (and segment) embeddings as the stack takes them, without positions."""
-        x = self.embed(ids)
+    ) -> Float[Tensor, "batch n_tokens d_embed"]:
+        """Token (and segment) embeddings as the stack takes them, without positions; of a picture the learned tokens
+        and then its patches."""
+        if self.config.patches is None:
+            x = self.embed(ids)
+        else:
+            learned = self.embed.weight.expand(len(ids), -1, -1)
+            x = torch.cat((learned, self.patch_embed(cut(ids, self.config.patches.size))), dim=1)
         if self.config.embed_scale != 1:
             x = x * self.config.embed_scale
         x = recorder("embed", x)

@@ -26,6 +26,7 @@ Decay = Literal["constant", "token", "channel"]
 ClassPlace = Literal["first", "last", "each", "mean"]
 ClassMeaning = Literal["one", "several", "number", "span"]
 ClassActivation = Literal["tanh", "relu", "gelu", "gelu_tanh", "silu"]
+Resampling = Literal["nearest", "lanczos", "bilinear", "bicubic", "box", "hamming"]  # of Pillow, in its order
 
 _KIND_OF: dict[str, tuple[Positions, ...]] = {  # settings of positions of some kinds alone
     "halves": ("sinusoidal",),
@@ -39,6 +40,7 @@ _KIND_OF: dict[str, tuple[Positions, ...]] = {  # settings of positions of some 
 }
 GATED: tuple[Activation, ...] = ("swiglu", "geglu", "geglu_tanh", "reglu")
 MOST_CLASSES = 10_000
+LARGEST_SIDE = 4_096  # pixels of a picture that a model reads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -597,6 +599,69 @@ class ClassesConfig:
         check_whole(self, optional=True, end_id=(0, 1_000_000))
         if self.normed and self.dense is None:
             raise ValueError("normed=True goes with a dense layer; name its activation, or leave it False")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchesConfig:
+    """A picture read as tokens: squares of it, each made one vector by a linear layer, after some learned tokens
+    (arXiv:2010.11929, equation 1).
+
+    Args:
+        side: of the square picture, in pixels.
+        size: of a patch, its side in pixels; a rest at the right and at the bottom is left out.
+        channels: of a pixel: 3 of a colour, 1 of a shade of grey.
+        tokens: the names of the learned tokens before the patches, which are the model's vocabulary.
+        mean, std: of each channel: what a number from 0 to 1 is read as is (x - mean) / std.
+        resized: the side that a picture is scaled to, of which the middle is read; None means `side`.
+        resampling: how it is scaled.
+
+    Raises:
+        ValueError: naming the values that do not fit and what would.
+    """
+
+    side: int
+    size: int
+    channels: int = 3
+    tokens: tuple[str, ...] = ("CLS",)
+    mean: tuple[float, ...] = (0.5, 0.5, 0.5)
+    std: tuple[float, ...] = (0.5, 0.5, 0.5)
+    resized: int | None = None
+    resampling: Resampling = "bilinear"
+
+    def __post_init__(self) -> None:
+        check_whole(self, side=(1, LARGEST_SIDE), size=(1, LARGEST_SIDE))
+        check_whole(self, optional=True, resized=(1, 2 * LARGEST_SIDE))
+        check_choice(self, resampling=Resampling)
+        if self.channels not in (1, 3):
+            raise ValueError(f"channels={self.channels!r} must be 1 or 3")
+        if self.size > self.side:
+            raise ValueError(f"size={self.size} of a patch must be at most side={self.side} of the picture")
+        if (
+            not isinstance(self.tokens, tuple)
+            or not self.tokens
+            or not all(isinstance(one, str) for one in self.tokens)
+        ):
+            raise ValueError(f"tokens={self.tokens!r} must be a tuple of names, at least one")
+        for name, low in (("mean", -100.0), ("std", 1e-6)):
+            numbers = getattr(self, name)
+            if len(numbers) != self.channels or not all(
+                isinstance(x, int | float) and low <= x <= 100 for x in numbers
+            ):
+                raise ValueError(
+                    f"{name}={numbers} must be numbers from {low} to 100, one for each of {self.channels} channels"
+                )
+        if self.resized is not None and self.resized < self.side:
+            raise ValueError(f"resized={self.resized} must be at least side={self.side}, which is cut out of it")
+
+    @property
+    def rows(self) -> int:
+        """Patches from top to bottom, and from left to right."""
+        return self.side // self.size
+
+    @property
+    def values(self) -> int:
+        """Numbers of a patch."""
+        return self.channels * self.size**2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -118,8 +118,9 @@ def model(name: str) -> tuple[Any, Any]:
 def shipped_model(name: str) -> tuple[Any, Any]:
     """A model that ships with tfcore, or a real one that was fetched."""
     import tfcore  # here, because it imports torch, which a page without a model need not wait for
+    from tfcore.loading import checkpoints
 
-    if name not in tfcore.available():  # never a folder of that name
+    if name not in (*tfcore.available(), *checkpoints.of_pictures()):  # never a folder of that name
         raise ValueError(f"no model of the name {name!r} is here")
     from pages.ui.work import large_models
 

@@ -18,6 +18,7 @@ from tfcore.part_configs import (
     LayerConfig,
     MixerConfig,
     NormConfig,
+    PatchesConfig,
     PositionsConfig,
     RopeScaling,
 )
@@ -110,6 +111,13 @@ OTHERWISE: list[dict[str, Any]] = [
     {"architecture": "encoder"},
     {"architecture": "encoder-decoder"},
     {"experts": ExpertsConfig()},
+    {
+        "architecture": "encoder",
+        "head": "none",
+        "vocab_size": 1,
+        "max_seq_len": 5,
+        "patches": PatchesConfig(side=4, size=2),
+    },
     {"head": "classes", "classes": ClassesConfig(labels=("no", "yes"), place="last", bias=False)},
 ]
 SIZES = {"n_encoder_layers", "vocab_size", "d_model", "n_layers", "n_heads", "n_kv_heads", "d_head", "d_ff"}

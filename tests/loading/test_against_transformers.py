@@ -7,21 +7,21 @@ from safetensors.torch import load_file, save_file
 from tests.families import NONE, PAGE, table_in
 from tests.nightly import nightly
 from tests.own_folders import write
-from tests.parity.checkpoints import BOTH, DECODERS, ENCODERS, written
+from tests.parity.checkpoints import BOTH, DECODERS, ENCODERS, PICTURES, written
 from tfcore.__main__ import main
 from tfcore.loading import against_transformers
 from tfcore.loading.against_transformers import TOLERANCE, compared
 from tfcore.loading.checkpoints import load
 from tfcore.loading.families import FAMILIES as SUPPORTED
 
-EVERY = DECODERS | ENCODERS | BOTH
+EVERY = DECODERS | ENCODERS | BOTH | PICTURES
 
 
 def parts(found):
     return {one.what.split(",")[0]: one for one in found}
 
 
-@pytest.mark.parametrize("name", ["gemma2", "bert", "t5 1.1"])
+@pytest.mark.parametrize("name", ["gemma2", "bert", "t5 1.1", "vit, classes, grey"])
 def test_all_parts_are_equal(tmp_path, name):
     written(*EVERY[name], tmp_path)
     found = compared(tmp_path)
@@ -76,5 +76,7 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path, monkeypatch, capsys):
 def test_every_family_stands_in_the_table_of_differences():
     rows = table_in(PAGE.read_text("utf-8"))
     assert rows.keys() == SUPPORTED.keys()
-    assert [family for family, row in rows.items() if NONE in row] == ["mamba2"]  # which has no attention maps
+    # Mamba-2 has no attention maps, DINOv2 no head
+    without = ["mamba2", "dinov2", "dinov2_with_registers"]
+    assert [family for family, row in rows.items() if NONE in row] == without
     assert all(float(one) < TOLERANCE for row in rows.values() for one in row if one != NONE)

@@ -39,6 +39,9 @@ WITHOUT_EFFECT = {
         "use_mamba_kernels",
     ),  # how sums run
     *("num_logits_to_keep", "mtp_layers_block_type", "moe_shared_expert_overlap"),  # which no code of a pass reads
+    # drawn or written in training alone, or of other classes than are read: a decoder of pixels, a backbone
+    *("encoder_stride", "drop_path_rate", "layerscale_value", "use_mask_token", "out_features", "out_indices"),
+    *("stage_names", "apply_layernorm", "reshape_hidden_states"),
     "num_nextn_predict_layers",  # which predict further tokens: transformers leaves them out, too
 }
 # Read where use_sliding_window is true, with longrope, and where scale_decoder_outputs, no_rope_layers or layer_types

@@ -102,6 +102,9 @@ COHERE = SHAPE | {"hidden_size": 48, "num_key_value_heads": 2, "logit_scale": 0.
 GLM = GROUPED | {"head_dim": 12, "pad_token_id": 0}
 DEBERTA = SHAPE | {"relative_attention": True, "pos_att_type": "p2c|c2p", "position_biased_input": False}
 LOGARITHMIC = {"position_buckets": 6, "norm_rel_ebd": "layer_norm", "share_att_key": True}
+PATCHES = {name: n for name, n in SHAPE.items() if name not in ("vocab_size", "max_position_embeddings")}
+PATCHES |= {"image_size": 14, "patch_size": 4}  # whose last two lines of pixels are in no patch
+DINO = {name: n for name, n in PATCHES.items() if name != "intermediate_size"} | {"mlp_ratio": 2}
 OLMO3 = SHAPE | {"hidden_size": 96, "sliding_window": 4, "layer_types": ["sliding_attention", "full_attention"]}
 
 DECODERS = {
@@ -614,6 +617,18 @@ BOTH = {
     "marian, no head": (hf.MarianModel, MARIAN | {"encoder_layers": 1, "activation_function": "relu"}),
     "bart, no head": (hf.BartModel, BART | {"decoder_layers": 1, "activation_function": "gelu_new"}),
     "t5, no head": (hf.T5Model, T5 | {"feed_forward_proj": "gelu", "num_decoder_layers": 1}),
+}
+
+PICTURES = {
+    "vit": (hf.ViTModel, PATCHES | {"hidden_act": "gelu_new"}),
+    "vit, classes, grey": (
+        hf.ViTForImageClassification,
+        PATCHES | {"num_channels": 1, "qkv_bias": False, "num_labels": 5, "layer_norm_eps": 1e-3},
+    ),
+    "deit": (hf.DeiTModel, PATCHES),
+    "deit, classes": (hf.DeiTForImageClassification, PATCHES | {"num_labels": 4}),
+    "dinov2": (hf.Dinov2Model, DINO),
+    "dinov2, registers": (hf.Dinov2WithRegistersModel, DINO | {"num_register_tokens": 3, "qkv_bias": False}),
 }
 
 T5S = (hf.T5ForConditionalGeneration, hf.MT5ForConditionalGeneration)

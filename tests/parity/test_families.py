@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tests.nightly import often_named
-from tests.parity.checkpoints import BOTH, DECODERS, ENCODERS, written
+from tests.parity.checkpoints import BOTH, DECODERS, ENCODERS, PICTURES, written
 from tests.parity.comparing import TOLERANCE, alike, assert_patterns, assert_scores, padding
 from tests.small import difference, ids
 from tfcore import load
@@ -77,6 +77,27 @@ def test_encoders(tmp_path, case):
         if "pooler_output" in expected and real[:, 0].all():
             assert difference(output.pooled, expected.pooler_output) < TOLERANCE
     assert (ours.config.head == "none") == kind.__name__.endswith("Model")
+
+
+@pytest.mark.parametrize("case", often_named(PICTURES, *PICTURES))
+def test_pictures(tmp_path, case):
+    kind, settings = case
+    theirs = written(kind, settings, tmp_path)
+    ours, _ = load(tmp_path, device="cpu")
+    patches, n = ours.config.patches, ours.config.n_layers
+    pixels = torch.randn(2, patches.channels, patches.side, patches.side, generator=torch.Generator().manual_seed(0))
+    expected = theirs(pixels, output_attentions=True, output_hidden_states=True)
+    output = ours(pixels, capture=captured(ours.config))
+    every = torch.ones(2, ours.config.max_seq_len, dtype=torch.bool)
+    # their last hidden state is that before the final norm, and only their output after it
+    hidden = (*expected.hidden_states[:-1], expected.get("last_hidden_state", expected.hidden_states[-1]))
+    if "logits" in expected:
+        assert difference(output.logits[:, ours.config.read_at], expected.logits) < TOLERANCE
+        hidden = (*hidden[:-1], theirs.base_model.layernorm(hidden[-1]))
+    assert_stack(output.activations, "", n, hidden, expected.attentions, every)
+    if output.pooled is not None:
+        assert difference(output.pooled, expected.pooler_output) < TOLERANCE
+    assert ("logits" in expected) == (ours.config.classes is not None)
 
 
 @pytest.mark.parametrize("case", often_named(BOTH, *first_of_each(BOTH)))

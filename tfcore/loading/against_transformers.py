@@ -49,10 +49,10 @@ class Discrepancy:
 
 def compared(path: str | Path, seed: int = 0) -> list[Discrepancy]:
     """Read a folder, or a GGUF file, with both libraries, in float32 on the CPU, and compare what they make of TOKENS
-    random tokens.
+    random tokens, or of a random picture.
 
     Args:
-        seed: of the tokens.
+        seed: of the tokens, or the picture.
 
     Raises:
         CheckpointError: one of the two cannot read it, or transformers is not installed.
@@ -60,10 +60,14 @@ def compared(path: str | Path, seed: int = 0) -> list[Discrepancy]:
     place = Path(path)
     ours, tokenizer = load(place, device="cpu")
     theirs = _theirs(place)
-    draws, n = torch.Generator().manual_seed(seed), min(TOKENS, ours.config.max_seq_len - WRITTEN)
+    draws, n = torch.Generator().manual_seed(seed), max(2, min(TOKENS, ours.config.max_seq_len - WRITTEN))
     ids, answer = (torch.randint(ours.config.vocab_size, (1, seq), generator=draws) for seq in (n, n // 2))
+    patches = ours.config.patches
+    pictures = (
+        None if patches is None else torch.randn(1, patches.channels, patches.side, patches.side, generator=draws)
+    )
     with torch.inference_mode():
-        found = [*_of_a_pass(ours, theirs, ids, answer)]
+        found = [*_of_a_pass(ours, theirs, ids if pictures is None else pictures, answer)]
         if hasattr(theirs, "generate") and ours.config.architecture != "encoder" and found[0].what == "logits":
             found.append(_of_writing(ours, theirs, ids))
     if tokenizer is not None and place.is_dir():
@@ -98,12 +102,15 @@ def _of_classes(model: Transformer, scores: Tensor) -> Tensor:
     return scores[:, model.config.read_at]
 
 
-def _of_a_pass(ours: Transformer, theirs: Any, ids: Int[Tensor, "one seq"], answer: Tensor) -> Iterable[Discrepancy]:
+def _of_a_pass(ours: Transformer, theirs: Any, ids: Tensor, answer: Tensor) -> Iterable[Discrepancy]:
     both, encoder = ours.config.architecture == "encoder-decoder", ours.config.architecture == "encoder"
     writes = both and not ours.config.reads_twice
     if ours.config.classes is not None and (end := ours.config.classes.end_id) is not None:
         ids = torch.cat((ids[:, :-1], ids.new_tensor([[end]])), dim=1)
-    given = {"input_ids": ids, **({"decoder_input_ids": answer} if writes else {})}
+    given = {
+        "input_ids" if ours.config.patches is None else "pixel_values": ids,
+        **({"decoder_input_ids": answer} if writes else {}),
+    }
     expected = theirs(**given, output_attentions=True, output_hidden_states=True, return_dict=True)
     output = ours(ids, decoder_ids=answer if writes else None, capture=("*pattern", "*resid_*"))
     scores = next((expected[name] for name in ("logits", "prediction_logits") if name in expected), None)

@@ -28,6 +28,7 @@ from tfcore.loading.gguf_models import GgufWeights, gguf_in
 from tfcore.loading.gguf_tokenizer import tokenizer_json
 from tfcore.loading.hub import FORMS, OnHub, Remote, fetch, is_hub_name, look, part
 from tfcore.loading.model_in_memory import StateWeights, settings_of, tokenizer_in_memory
+from tfcore.loading.picture_settings import with_pictures_of
 from tfcore.loading.sentence_vectors import pooling_of
 from tfcore.loading.tokenizer_files import declared_of, lacking, tokenizer_json_of
 from tfcore.loading.weights import LoadProgress, Tell, Weights, bytes_of, check_memory, free_memory
@@ -73,15 +74,23 @@ def save(
 
 
 def shipped(*architectures: Architecture) -> list[str]:
-    """Names of the models that come with tfcore; only of these architectures, where some are given."""
+    """Names of the models of texts that come with tfcore; only of these architectures, where some are given."""
     folders = _shipped(PRETRAINED)
     return [name for name, architecture in folders.items() if not architectures or architecture in architectures]
 
 
+def of_pictures() -> list[str]:
+    """Names of the models here that read pictures, which no page about texts shows; `load` takes each by its name."""
+    real = [name for name in real_models.installed() if real_models.reads_pictures(name)]
+    return [*_shipped(PRETRAINED, pictures=True), *real]
+
+
 @functools.cache
-def _shipped(root: Path) -> dict[str, Architecture]:
-    """Names of the models in this folder, and what they are."""
-    return {path.parent.name: read_json(path)["architecture"] for path in sorted(root.glob("*/config.json"))}
+def _shipped(root: Path, pictures: bool = False) -> dict[str, Architecture]:
+    """Names of the models of texts, or of those of pictures, in this folder, and what they are."""
+    settings = {path.parent.name: read_json(path) for path in sorted(root.glob("*/config.json"))}
+    fitting = {name: values for name, values in settings.items() if (values.get("patches") is not None) == pictures}
+    return {name: values["architecture"] for name, values in fitting.items()}
 
 
 def beside(name_or_folder: str | Path, below: str, known: list[str], what: str, recipe: str) -> Path:
@@ -107,10 +116,11 @@ def beside(name_or_folder: str | Path, below: str, known: list[str], what: str, 
 
 
 def available(*architectures: Architecture) -> list[str]:
-    """Names of the models that come with tfcore and of the real models that were fetched; only of these architectures,
-    where some are given. `load` takes each by its name."""
-    fetched = [name for name in real_models.installed() if described(name)[0].architecture in architectures]
-    return [*shipped(*architectures), *(fetched if architectures else real_models.installed())]
+    """Names of the models of texts that come with tfcore and of the real ones that were fetched; only of these
+    architectures, where some are given. `load` takes each by its name."""
+    real = [name for name in real_models.installed() if not real_models.reads_pictures(name)]
+    fetched = [name for name in real if described(name)[0].architecture in architectures]
+    return [*shipped(*architectures), *(fetched if architectures else real)]
 
 
 def described(name: str) -> tuple[ModelConfig, Tokenizer | None]:
@@ -127,7 +137,8 @@ def _described(folder: Path) -> tuple[ModelConfig, Tokenizer | None]:
 
 def _available(name: str) -> Path:
     """The folder of an available model."""
-    return PRETRAINED / name if name in shipped() else real_models.installed()[name]
+    installed = real_models.installed()
+    return installed[name] if name in installed else PRETRAINED / name
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +193,7 @@ def estimate(
         with _opened(folder) as opened:
             (config, shapes, _), family = _planned(opened), opened.family
     read_from = tokenizer_place(folder)
-    if gguf_in(read_from) is None and (why := lacking(read_from)):  # the family comes first
+    if config.patches is None and gguf_in(read_from) is None and (why := lacking(read_from)):  # the family comes first
         raise CheckpointError(f"{name_or_path} {why}")
     memory = bytes_of(shapes, _types(config, shapes, dtype))
     free, halved = free_memory(place), _is_halved(shapes, dtype)
@@ -305,7 +316,7 @@ def folder_of(name_or_path: str | Path | OnHub) -> Path | None:
     """
     if isinstance(name_or_path, OnHub):
         return None
-    if isinstance(name_or_path, str) and name_or_path in available():
+    if isinstance(name_or_path, str) and name_or_path in (*available(), *of_pictures()):
         return _available(name_or_path)
     folder = Path(name_or_path)
     if folder.is_dir() or (folder.suffix == ".gguf" and folder.is_file()):
@@ -401,6 +412,7 @@ def _planned(opened: _Opened) -> tuple[ModelConfig, dict[str, Shape], dict[str, 
     config = _config(opened.said, opened.family, opened.values, opened.weights)
     if opened.family is not None and isinstance(opened.said, Path) and opened.said.name == "config.json":
         config = replace(config, sentences=pooling_of(opened.said.parent))
+        config = with_pictures_of(opened.said.parent, config)
     if config.experts is not None and config.experts.n_experts * config.n_layers > MOST_EXPERTS:
         raise CheckpointError(f"{opened.said}: more than {MOST_EXPERTS:,} experts in all are too many")
     shapes = shapes_of(blank(config))
@@ -491,7 +503,12 @@ def _fill(tensor: Tensor, pieces: list[Piece], weights: AnyWeights) -> None:
     if not pieces:
         tensor.fill_(1)
     for piece in pieces:
-        tensor[piece.place] = piece.ours(weights.read(piece.source)) if piece.source else 0
+        part = piece.ours(weights.read(piece.source)) if piece.source else 0
+        if piece.scaled_by is not None and isinstance(part, Tensor):
+            part = (
+                (part.mT * weights.read(piece.scaled_by)).mT if part.ndim > 1 else part * weights.read(piece.scaled_by)
+            )
+        tensor[piece.place] = part
     _check_finite(tensor, pieces, weights)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from tfcore.files import MAX_JSON_BYTES, MAX_TOKENIZER_BYTES, CheckpointError, size
 from tfcore.loading import disk
+from tfcore.loading.picture_settings import PROCESSOR
 from tfcore.loading.sentence_vectors import MODULES, POOLING
 from tfcore.loading.weights import INDEX, MAX_INDEX_BYTES, SINGLE, LoadProgress, Tell, shards
 
@@ -24,7 +25,7 @@ SMALL = {
     "tokenizer_config.json": LARGEST_TOKENIZER_CONFIG,
     "special_tokens_map.json": LARGEST_TOKENIZER_CONFIG,
     "chat_template.jinja": MAX_JSON_BYTES,
-    **dict.fromkeys((MODULES, POOLING), MAX_JSON_BYTES),
+    **dict.fromkeys((MODULES, POOLING, PROCESSOR), MAX_JSON_BYTES),
 }
 # A tokenizer's files where there is no tokenizer.json; the largest in use are Gemma 3's (4.7 MB) and LaBSE's (5.2 MB).
 TOKENIZER_FILES = {

@@ -69,7 +69,7 @@ class StateWeights:
     def whole(self, pieces: Sequence[Piece], shape: Shape, dtype: torch.dtype) -> Tensor | None:
         """One of our tensors where a single piece is all of it, in the type it has. None where it has to be made, as of
         a model made in torch.inference_mode, whose tensors no other model can have."""
-        if len(pieces) != 1 or pieces[0].expert is not None or not pieces[0].source:
+        if len(pieces) != 1 or pieces[0].expert is not None or not pieces[0].source or pieces[0].scaled_by:
             return None
         tensor = pieces[0].ours(self.read(pieces[0].source))
         alike = tensor.dtype == dtype and tuple(tensor.shape) == shape

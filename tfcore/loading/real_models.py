@@ -59,6 +59,7 @@ class RealModel:
         sha256: of the wheel.
         archive: a zip file inside the wheel that has the files; empty: the wheel itself has them.
         files: path there -> the file in the model's folder.
+        pictures: whether it reads pictures, and no text.
     """
 
     name: str
@@ -69,6 +70,7 @@ class RealModel:
     sha256: str
     archive: str
     files: dict[str, ModelFile]
+    pictures: bool = False
 
     @property
     def room(self) -> int:
@@ -141,6 +143,11 @@ def installed() -> dict[str, Path]:
 def published_name(name: str) -> str:
     """The last part of a real model's name on the hub."""
     return next(model.published for model in MODELS if model.name == name)
+
+
+def reads_pictures(name: str) -> bool:
+    """Whether a real model reads pictures, and no text."""
+    return next(model.pictures for model in MODELS if model.name == name)
 
 
 def damaged() -> dict[str, str]:

@@ -179,6 +179,15 @@ def is_finite(model: Transformer, ids: Sequence[int]) -> bool:
     return bool(torch.isfinite(output.logits if hasattr(output, "logits") else output.hidden).all())
 
 
+def is_finite_of_picture(model: Transformer) -> bool:
+    """Whether a model answers a grey picture with numbers."""
+    patches = model.config.patches
+    assert patches is not None
+    grey = torch.zeros(1, patches.channels, patches.side, patches.side, dtype=model.dtype, device=model.device)
+    output = model(grey)
+    return bool(torch.isfinite(output.logits if hasattr(output, "logits") else output.hidden).all())
+
+
 def pieces_of(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
     """The tokens of a text as readable pieces of it, those that are parts of a character as CharacterPart."""
     names = list(tokenizer.tokens(ids))

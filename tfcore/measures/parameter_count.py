@@ -267,6 +267,7 @@ def _ends(config: ModelConfig) -> dict[str, int]:
     counts = {
         "token embedding": config.vocab_size * embedded,
         "positions": stacks * places + relative,
+        "patch embedding": d * (config.patches.values + 1) if config.patches is not None else 0,
         "segments": config.n_segments * embedded,
         "embedding projection": d * (embedded + config.bias) if config.d_embed is not None else 0,
         "norms": stacks * norms,

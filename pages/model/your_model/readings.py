@@ -97,8 +97,12 @@ def show_loaded(p: Panel, name: str) -> None:
         two.metric("Active per token", short(count.active), help=whole(count.active))
     else:
         two.metric("Memory of its weights", gigabytes(model.weight_bytes), help=str(kept))
-    three.metric("Vocabulary", whole(config.vocab_size))
-    four.metric("Context", whole(config.max_seq_len), help="tokens it can read at once")
+    if config.patches is None:
+        three.metric("Vocabulary", whole(config.vocab_size))
+        four.metric("Context", whole(config.max_seq_len), help="tokens it can read at once")
+    else:
+        three.metric("Picture", f"{config.patches.side} × {config.patches.side}", help="pixels")
+        four.metric("Tokens", whole(config.max_seq_len), help=str(say.tokens_of_picture(config.patches)))
     table, speech = st.columns([2, 3], gap="large")
     with table:
         st.markdown(f"**How it is built.** {say.Built(config)}")
@@ -107,6 +111,10 @@ def show_loaded(p: Panel, name: str) -> None:
             beside_its_base(name, config)
         with st.expander("All settings"):
             st.dataframe(views.settings(config), hide_index=True, height="content")
+    if config.patches is not None:
+        with speech:
+            st.markdown(f"**What it reads.** {say.tokens_of_picture(config.patches)}")
+        return
     with speech:
         speak(p, name, tokenizer)
     where_to(name, config)

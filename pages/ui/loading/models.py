@@ -34,7 +34,7 @@ KINDS: dict[Architecture, str] = {
     "encoder-decoder": "an encoder-decoder",
 }
 # What a page reads of each layer of a model: hybrids have a state or a convolution in the place of some attention
-Reads: TypeAlias = Literal["every head", "a head", "the stream"]
+Reads: TypeAlias = Literal["every head", "a head", "the stream", "pictures"]
 OTHER_SCORES = {
     "several": "it judges several classes of a text, each by itself",
     "number": "it gives a text numbers and no classes",
@@ -58,7 +58,7 @@ def choose(
         why_not: of a config and a tokenizer, a sentence that says why such a model will not do on this page, or None.
             A shipped one is then not on the list; a visitor's own is, and the page says why.
         reads: what the page shows of the layers: the attention of all of them, that of one which a visitor chooses, or
-            nothing but what goes in and comes out.
+            nothing but what goes in and comes out; or "pictures", which such a model reads in the place of texts.
         options: name -> label of what is on the list besides this visitor's own; None means what ships and will do.
     """
     said = _wanted(key)
@@ -196,6 +196,8 @@ def _misfit(
     config: ModelConfig, tokenizer: Any, architectures: tuple[Architecture, ...], why_not: WhyNot | None, reads: Reads
 ) -> str | None:
     """Why a model will not do on a page, or None."""
+    if reads == "pictures":
+        return None if config.patches is not None else "it reads texts, and what is shown here is made of pictures."
     problem = unfit(config, architectures) or without_heads(config, reads)
     return problem or (why_not(config, tokenizer) if why_not else None)
 
@@ -216,6 +218,8 @@ def without_heads(config: ModelConfig, reads: Reads) -> str | None:
 
 def unfit(config: ModelConfig, architectures: tuple[Architecture, ...]) -> str | None:
     """Why a model of another architecture will not do, or None; no architectures mean that any will."""
+    if config.patches is not None:
+        return "it reads pictures, and what is shown here is made of texts."
     kind = config.architecture
     if not architectures or kind in architectures:
         return None

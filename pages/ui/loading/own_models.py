@@ -38,6 +38,9 @@ TRIALS = (
 )
 
 
+NOT_FINITE = "it answers with numbers that are not finite"
+
+
 @dataclass(frozen=True, slots=True)
 class Refused:
     """Why a model cannot be had, in one sentence."""
@@ -186,8 +189,7 @@ def _bring(name: str, settings: ModelSettings, say: progress.Say) -> None:
     state = _state(place) if isinstance(place, Path) else str(estimate.commit)
     if adapter is not None:
         state += _state(adapter.base.place)
-    assert tokenizer is not None  # estimate refuses a model without one
-    special = special_tokens(place, tokenizer)
+    special = special_tokens(place, tokenizer) if tokenizer is not None else None  # of a model of pictures
     own = Own(name, large_models.taken(model), tokenizer, needed, time.monotonic() - began, state, special, adapter)
     if STORE.put(own):
         st.cache_data.clear()  # rare: somebody trained on, and loads the same folder again
@@ -209,14 +211,18 @@ def _state(folder: Path) -> str:
 
 
 def _try_out(model: Any, tokenizer: Any) -> None:
-    """Check that the model and its tokenizer can read a few texts.
+    """Check that the model and its tokenizer can read a few texts, or a model of pictures one of them.
 
     Raises:
         ValueError: the tokenizer fails, or the model gives numbers that are none.
     """
-    from tfcore.measures.one_text import is_finite
+    from tfcore.measures.one_text import is_finite, is_finite_of_picture
     from tfcore.tokenizers.vocabulary import sample
 
+    if model.config.patches is not None:
+        if not is_finite_of_picture(model):
+            raise ValueError(NOT_FINITE)
+        return
     for said in TRIALS:
         try:
             ids = tokenizer.encode(said)
@@ -228,7 +234,7 @@ def _try_out(model: Any, tokenizer: Any) -> None:
     if not ids:
         raise ValueError("its tokenizer makes no tokens of a plain English sentence, nor of its own tokens")
     if not is_finite(model, ids[: model.config.max_seq_len]):
-        raise ValueError("it answers with numbers that are not finite")
+        raise ValueError(NOT_FINITE)
 
 
 def _in_words(name: str, work: Any) -> Iterator[Any]:

@@ -12,6 +12,7 @@ from pages.ui.loading import model_settings, own_models
 from tests.pages.figures import figures
 from tests.pages.own_models import brought, keys, wait_for
 from tests.pages.visits import opened, run, said
+from tests.parity.checkpoints import PICTURES, written
 from tfcore.measures.quantities import gigabytes
 from tfcore.views.model.your_model import measure as your_model
 
@@ -79,6 +80,17 @@ def test_how_to_put_a_model_into_an_empty_folder_is_said_where_it_may_be(
     monkeypatch.setenv("TFCORE_MODELS", policy)
     monkeypatch.setenv("TFCORE_MODEL_FOLDER", str(tmp_path) if folder else "")
     assert ("Put a GGUF file" in said(opened("model/your_model/page.py"), "caption")) == told
+
+
+def test_a_model_of_pictures_says_what_it_reads_and_is_none_of_pages_about_texts(allowed):
+    written(*PICTURES["vit, classes, grey"], allowed / "seeing")
+    brought("./seeing")
+    test = opened("model/your_model/page.py", model="./seeing")
+    assert "A picture of 14 by 14 pixels is 9 patches of 4 by 4, after 1 learned token: CLS." in said(test, "markdown")
+    heads = opened("foundations/heads/page.py", model="./seeing")
+    assert "./seeing: it reads pictures, and what is shown here is made of texts." in said(heads, "info")
+    assert not test.exception
+    assert not heads.exception
 
 
 @pytest.mark.parametrize(("spare", "fits"), [(0, True), (-1, False)])

@@ -42,6 +42,7 @@ from tfcore.loading.families.roberta import CAMEMBERT, MPNET, ROBERTA, XLM_ROBER
 from tfcore.loading.families.stablelm import STABLELM
 from tfcore.loading.families.starcoder2 import STARCODER2
 from tfcore.loading.families.t5 import MT5, T5, UMT5
+from tfcore.loading.families.vit import DEIT, DINOV2, DINOV2_WITH_REGISTERS, VIT
 
 _TRUNKS: dict[str, Family] = {
     "gpt2": GPT2,
@@ -111,6 +112,10 @@ _TRUNKS: dict[str, Family] = {
     "mbart": MBART,
     "marian": MARIAN,
     "m2m_100": M2M100,
+    "vit": VIT,
+    "deit": DEIT,
+    "dinov2": DINOV2,
+    "dinov2_with_registers": DINOV2_WITH_REGISTERS,
 }
 FAMILIES = {model_type: with_classes(model_type, family) for model_type, family in _TRUNKS.items()}
 UNSUPPORTED = ("quantization_config", "pruned_heads", "per_layer_config")  # fields that would change every family

@@ -2,7 +2,7 @@
 
 `...ForSequenceClassification` gives a text one class, or judges several, or gives it numbers;
 `...ForTokenClassification` gives each token a class; `...ForQuestionAnswering` gives it two scores: that an answer
-starts, and that it ends there.
+starts, and that it ends there. `...ForImageClassification` gives a picture one class.
 """
 
 from collections.abc import Callable
@@ -18,6 +18,7 @@ LONGEST = 200  # characters of the name of a class
 OF_TEXTS = "ForSequenceClassification"
 OF_TOKENS = "ForTokenClassification"
 OF_SPANS = "ForQuestionAnswering"
+OF_PICTURES = "ForImageClassification"
 SPAN = ("start", "end")
 PROBLEMS: dict[str, ClassMeaning] = {
     "single_label_classification": "one",
@@ -147,6 +148,7 @@ def _deberta(s: ConfigValues) -> ClassActivation:
 _LAST = ClassHeadNames("last", "score", bias=False)
 _EACH, _SCORE_EACH = ClassHeadNames("each", "classifier"), ClassHeadNames("each", "score")
 _ENDS = ClassHeadNames("each", "qa_outputs")
+_PICTURE = ClassHeadNames("first", "classifier")
 _BERT = ClassHeadNames("first", "classifier", dense="pooler.dense", activation="tanh")
 _DISTIL = ClassHeadNames("first", "classifier", dense="pre_classifier", activation="relu")
 _ROBERTA = ClassHeadNames("first", "classifier.out_proj", dense="classifier.dense", activation="tanh")
@@ -227,4 +229,5 @@ HEADS: dict[str, tuple[str, Heads]] = {
     "bart": ("Bart", {OF_TEXTS: _BART, OF_SPANS: _ENDS}),
     "mbart": ("MBart", {OF_TEXTS: replace(_BART, starts_with_it=True), OF_SPANS: _MBART_ENDS}),
     **{model_type: (trunk, _heads(_BART, _EACH, _ENDS)) for model_type, trunk in _T5S.items()},
+    **{model_type: (trunk, {OF_PICTURES: _PICTURE}) for model_type, trunk in (("vit", "ViT"), ("deit", "DeiT"))},
 }

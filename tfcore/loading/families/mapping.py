@@ -1,5 +1,6 @@
 """From the tensors of a published checkpoint to ours: a table for each family says which, a plan where each goes."""
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from torch import Tensor
 from tfcore.config import ModelConfig
 from tfcore.files import CheckpointError
 from tfcore.loading.families.config_values import ConfigValues, Tensors
+from tfcore.pictures import with_places
 
 Shape = tuple[int, ...]
 
@@ -43,13 +45,19 @@ class WeightSource:
             queries share a key and a value, these queries, the key and the value, then those of the second key; ours
             all queries, then all keys, then all values.
         skipped: how many of their first rows are none of ours.
-        as_row: theirs is a matrix of one row, ours that row.
+        as_row: theirs is a matrix of one row, ours that row; of two of theirs (learned tokens), the first is one token.
         in_turn: their rows of each expert are gate and up of the first unit, then those of the second; ours all gates,
             then all others.
         factor: is multiplied with theirs; of several of theirs, or several parts of one, each with its own.
         neighbours: of queries and keys, the first and second of three: RoPE turns rows 2i and 2i + 1 of each head
             together (arXiv:2104.09864, eq. 34), ours i and i + half of those it turns.
         squeezed: theirs is of a convolution, (channel, 1, width), ours (channel, width).
+        flattened: theirs is of a convolution over patches, (out, channel, size, size), ours (out, values).
+        placed: theirs are positions of a class token and of a square of patches, (1, 1 + n, width); ours are of all
+            learned tokens, 0 for those without, and of the patches of a picture of the size that is read: theirs
+            between, as `transformers` finds them (bicubic).
+        scaled_by: their name of a vector: each row of ours is multiplied with a number of it (LayerScale,
+            arXiv:2103.17239, section 3.2, of which the matrix before it can take the place).
         shared: the first of theirs holds other tensors of ours, too.
         rotated_last: of latent attention: neighbours are turned together and stand last, ours first, in "each" head or
             in the one vector that has the key of "all" heads.
@@ -65,6 +73,9 @@ class WeightSource:
     factor: float | tuple[float, ...] = 1.0
     neighbours: bool = False
     squeezed: bool = False
+    flattened: bool = False
+    placed: bool = False
+    scaled_by: str | None = None
     shared: Callable[[ModelConfig], Shared] | None = None
     rotated_last: Literal["each", "all"] | None = None
 
@@ -144,7 +155,14 @@ class Family:
         module, _, kind = pattern.rpartition(".")
         rows, suffix = (self.rows[pattern], "") if pattern in self.rows else (self.rows[module], f".{kind}")
         layer = number[1] if number else ""
-        return tuple(replace(row, names=tuple(n.replace("*", layer) + suffix for n in row.names)) for row in rows)
+        return tuple(
+            replace(
+                row,
+                names=tuple(n.replace("*", layer) + suffix for n in row.names),
+                scaled_by=row.scaled_by and row.scaled_by.replace("*", layer),
+            )
+            for row in rows
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +182,9 @@ class Piece:
         rotated_last: these are the last rows of a head.
         squeezed: see WeightSource.
         taken: groups of their rows, and the first and last of each group that are ours; None where all are.
+        flattened, scaled_by: see WeightSource.
+        placed: how many learned tokens stand before the patches, and how many patches a row of the picture has; None
+            where they are no positions of patches.
     """
 
     source: str
@@ -182,6 +203,9 @@ class Piece:
     rotated_last: bool = False
     squeezed: bool = False
     taken: tuple[int, int, int] | None = None
+    flattened: bool = False
+    placed: tuple[int, int] | None = None
+    scaled_by: str | None = None
 
     @property
     def place(self) -> tuple[int | slice, ...]:
@@ -193,6 +217,9 @@ class Piece:
         """Their tensor as it stands in ours."""
         tensor = tensor[0] if self.as_row else tensor[self.skipped :]
         tensor = tensor[:, 0] if self.squeezed else tensor
+        tensor = tensor.flatten(1) if self.flattened else tensor
+        if self.placed:
+            return with_places(tensor, *self.placed)
         if self.taken:
             groups, first, last = self.taken
             tensor = tensor.unflatten(0, (groups, -1))[:, first:last].flatten(0, 1)
@@ -245,7 +272,7 @@ def plan(
             planned[name] = []
             continue
         choices = [list(_pieces(source, shape, config)) for source in _sources(family, config, name)]
-        known.update(piece.source for choice in choices for piece in choice)
+        known.update(part for choice in choices for piece in choice for part in (piece.source, piece.scaled_by) if part)
         planned[name] = max(choices, key=lambda choice: sum(p.source in theirs for p in choice) / len(choice))
         if family is not None and not planned[name][0].source.startswith(family.head.removesuffix("weight")):
             for choice in choices:  # of the head itself, the config knows whether it is the table
@@ -254,8 +281,12 @@ def plan(
         for piece in planned[name]:
             if not piece.source:
                 continue
-            if piece.source not in theirs:
-                missing.append(piece.source)
+            if lacking := [one for one in (piece.source, piece.scaled_by) if one is not None and one not in theirs]:
+                missing += lacking
+            elif piece.placed and _is_square(theirs[piece.source], piece.shape):
+                continue
+            elif piece.scaled_by and (scales := theirs[piece.scaled_by]) != (rows := (piece.last - piece.first,)):
+                raise CheckpointError(f"{where}: {piece.scaled_by} has shape {scales}, config.json asks for {rows}")
             elif (shown := theirs[piece.source]) != piece.shape:
                 asked = f"config.json asks for {piece.shape}"
                 raise CheckpointError(f"{where}: {piece.source} has shape {shown}, {asked}")
@@ -266,6 +297,13 @@ def plan(
     if extra := [name for name in theirs if name not in known and not re.fullmatch(checked, name)]:
         raise CheckpointError(f"{where} holds {min(extra)}, which a model of its config does not have")
     return planned
+
+
+def _is_square(shown: Shape, asked: Shape) -> bool:
+    """Whether a tensor has positions of a class token and of a square of patches, of the width that is asked for."""
+    return (
+        len(shown) == 3 and shown[::2] == asked[::2] and shown[1] > 1 and math.isqrt(shown[1] - 1) ** 2 == shown[1] - 1
+    )
 
 
 def _check_copy(
@@ -295,6 +333,7 @@ def _pieces(source: WeightSource, shape: Shape, config: ModelConfig) -> Iterator
     for expert in experts:
         start = 0
         pairs = (config.head_size, config.positions.rotated or config.head_size)
+        patches = config.patches
         for i, (part, n, rows, taken) in enumerate(_parts(source, inner[0], config)):
             transposed = source.transposed and len(inner) > 1
             name = part if expert is None else part.replace("#", str(expert))
@@ -302,6 +341,8 @@ def _pieces(source: WeightSource, shape: Shape, config: ModelConfig) -> Iterator
             turned = (*asked[:-2], asked[-1], asked[-2]) if transposed else asked
             shown = (1, *asked) if source.as_row else turned
             shown = (asked[0], 1, *asked[1:]) if source.squeezed else shown
+            if source.flattened and patches is not None:
+                shown = (asked[0], patches.channels, patches.size, patches.size)
             groups = config.attention.kv_heads
             by_head = (groups, config.attention.n_heads // groups) if source.by_head else None
             factor = source.factor[i] if isinstance(source.factor, tuple) else source.factor
@@ -321,6 +362,9 @@ def _pieces(source: WeightSource, shape: Shape, config: ModelConfig) -> Iterator
                 rotated_last=last,
                 squeezed=source.squeezed,
                 taken=taken,
+                flattened=source.flattened,
+                placed=(len(patches.tokens), patches.rows) if source.placed and patches is not None else None,
+                scaled_by=source.scaled_by,
             )
             start += n
 
@@ -330,7 +374,8 @@ def _parts(
 ) -> Iterator[tuple[str, int, int, tuple[int, int, int] | None]]:
     """For each piece its name, its rows of ours, the rows that theirs has, and which of these it takes."""
     shared = source.shared(config) if source.shared is not None else None
-    for i, (name, n) in enumerate(zip(source.names, _rows(total, len(source.names), config), strict=True)):
+    rows = [1, total - 1] if source.as_row and source.names[1:] else _rows(total, len(source.names), config)
+    for i, (name, n) in enumerate(zip(source.names, rows, strict=True)):
         if i or shared is None:
             yield name, n, n, None
             continue

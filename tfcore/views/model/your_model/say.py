@@ -9,6 +9,7 @@ from tfcore.loading.checkpoints import HALF_FROM
 from tfcore.measures.precision import Dtype
 from tfcore.measures.quantities import counted, gigabytes, round_count, span, whole
 from tfcore.measures.token_text import visible
+from tfcore.part_configs import PatchesConfig
 from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.model.your_model.measure import FirstWords, Need, RoundTrip
 
@@ -98,6 +99,20 @@ class Built(Finding):
             f"for each token {experts.top_k} of {experts.n_experts} experts of {one.expert_size:,} "
             f"({one.feed_forward.activation}){always}{plain}"
         )
+
+
+def tokens_of_picture(patches: PatchesConfig) -> Statement:
+    """The tokens that a model makes of a picture."""
+    words = "A picture of {side} by {side} pixels is {n} patches of {size} by {size}, after {learned}: {names}."
+    return state(
+        "tokens of a picture",
+        words,
+        side=patches.side,
+        n=patches.rows**2,
+        size=patches.size,
+        learned=counted(len(patches.tokens), "learned token"),
+        names=", ".join(patches.tokens),
+    )
 
 
 @dataclass(frozen=True, slots=True)
