@@ -50,7 +50,9 @@ def check_inputs(
     _check_masks(ids, padding_mask, mask, config)
 
 
-def _check_pictures(patches: PatchesConfig, pictures: Tensor) -> None:
+def _check_pictures(
+    patches: PatchesConfig, pictures: Int[Tensor, "batch seq"] | Float[Tensor, "batch channel height width"]
+) -> None:
     asked = (patches.channels, patches.side, patches.side)
     if pictures.ndim != 4 or not pictures.is_floating_point() or tuple(pictures.shape[1:]) != asked:
         raise ValueError(
