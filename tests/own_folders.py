@@ -201,10 +201,49 @@ FAMILIES = {
     "headless": (hf.LlamaModel, GROUPED | {"vocab_size": 320}, byte_level),
 }
 
+DELTA = {"linear_key_head_dim": 6, "linear_value_head_dim": 10, "linear_num_key_heads": 2, "linear_num_value_heads": 4}
+# Hybrids besides LFM2: by the names of their classes, as their code in `transformers` takes a while to be imported.
+HYBRIDS = {
+    "mamba2": (
+        "Mamba2ForCausalLM",
+        {"hidden_size": 24, "num_hidden_layers": 3, "num_heads": 6, "head_dim": 8, "n_groups": 3, "state_size": 10}
+        | {"vocab_size": 330, "chunk_size": 4, "pad_token_id": 0},
+        byte_level,
+    ),
+    "qwen3 next": (
+        "Qwen3NextForCausalLM",
+        GROUPED
+        | DELTA
+        | {"vocab_size": 330, "num_hidden_layers": 4, "head_dim": 8, "shared_expert_intermediate_size": 24}
+        | {"num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 12, "pad_token_id": 0},
+        byte_level,
+    ),
+    "qwen3.5": (
+        "Qwen3_5ForCausalLM",
+        GROUPED | DELTA | {"vocab_size": 330, "num_hidden_layers": 4, "head_dim": 8},
+        byte_level,
+    ),
+    "falcon-h1": (
+        "FalconH1ForCausalLM",
+        SHAPE
+        | {"vocab_size": 330, "num_key_value_heads": 2, "mamba_d_ssm": 40, "mamba_n_heads": 4, "mamba_n_groups": 2}
+        | {"mamba_d_state": 6, "mamba_chunk_size": 4, "mamba_d_head": "auto", "pad_token_id": 0},
+        byte_level,
+    ),
+    "nemotron-h": (
+        "NemotronHForCausalLM",
+        {name: n for name, n in GROUPED.items() if name != "num_hidden_layers"}
+        | {"vocab_size": 330, "head_dim": 10, "mamba_num_heads": 6, "mamba_head_dim": 5, "n_groups": 3}
+        | {"ssm_state_size": 7, "chunk_size": 4}
+        | {"layers_block_type": ["linear_attention", "mlp", "full_attention", "linear_attention", "mlp"]},
+        byte_level,
+    ),
+}
+
 
 def write(root: Path, *names: str) -> None:
-    """The folders of these families below root, or of all."""
+    """The folders of these families below root; without names of all but the HYBRIDS."""
     for name in names or FAMILIES:
-        kind, settings, tokenizer = FAMILIES[name]
-        written(kind, settings, root / name)
+        kind, settings, tokenizer = FAMILIES[name] if name in FAMILIES else HYBRIDS[name]
+        written(getattr(hf, kind) if isinstance(kind, str) else kind, settings, root / name)
         tokenizer().save(str(root / name / "tokenizer.json"))

@@ -14,7 +14,7 @@ from tfcore.device import device
 from tfcore.files import CheckpointError
 from tfcore.loading.checkpoints import load
 from tfcore.model import Transformer
-from tfcore.part_configs import ExpertsConfig
+from tfcore.part_configs import ExpertsConfig, LayerConfig, MixerConfig
 
 BASE = {"vocab_size": 61, "d_model": 24, "n_layers": 2, "n_heads": 6, "max_seq_len": 32}
 POSITIONS = ("sinusoidal", "learned", "rope", "alibi", "relative", "none")
@@ -65,6 +65,10 @@ WIRINGS: dict[str, dict[str, Any]] = {
         ),
     },
     "attention alone": {"d_ff": 0, "tie_embeddings": False, "logit_scale": 0.5},
+}
+HYBRID: dict[str, Any] = {  # a convolution, and a state of fewer heads than attention would have
+    "layers": (LayerConfig(mixer="conv"), LayerConfig(mixer="ssm")),
+    "mixer": MixerConfig(n_heads=4, n_key_heads=2, d_key=5, d_value=6, decay="token"),
 }
 DEBERTA = {  # of encoders alone
     "architecture": "encoder",

@@ -76,28 +76,30 @@ def _check_ids(name: str, ids: Int[Tensor, "batch seq"], config: ModelConfig, st
     check_vocabulary(name, low, high, config)
 
 
-def check_every_head(config: ModelConfig, states: bool = False) -> None:
-    """Refuses a model whose layers do not all have the same heads of attention, and nothing beside them.
+def other_mixer(config: ModelConfig, of: str = "it") -> str | None:
+    """Which layer of a model has something else in the place of attention or beside it, in words; None where none has.
 
     Args:
-        states: whether those of states will do where all layers have them: the matrix that a state implies, and its
-            values.
+        of: what the model is called.
+    """
+    kinds = [config.mixer_of(layer) for layer in range(config.n_layers)]
+    other = next((layer for layer, kind in enumerate(kinds) if kind != "attention"), None)
+    if other is None:
+        return None
+    what = {"conv": "a short convolution", "none": "nothing"}.get(kinds[other], "a state")
+    return f"layer {other} of {of} has {what} {'beside' if config.attends(other) else 'in the place of'} attention"
+
+
+def check_every_head(config: ModelConfig) -> None:
+    """Refuses a model whose layers do not all have the same heads of attention, and nothing beside them.
 
     Raises:
         ValueError: the sentence that says which layer has something else.
     """
-    kinds = [config.mixer_of(layer) for layer in range(config.n_layers)]
-    if states and len({*kinds}) == 1 and kinds[0] not in ("conv", "none"):
-        return
-    other = next((layer for layer, kind in enumerate(kinds) if kind != "attention"), None)
-    if other is None:
-        return
-    what = {"conv": "a short convolution", "none": "nothing", "attention+ssm": "a state"}.get(kinds[other], "a state")
-    place = "beside" if config.attends(other) else "in the place of"
-    raise ValueError(
-        f"layer {other} of this model has {what} {place} attention, and what is measured here reads the heads of every "
-        "layer; take a model of attention alone"
-    )
+    if said := other_mixer(config, "this model"):
+        raise ValueError(
+            f"{said}, and what is measured here reads the heads of every layer; take a model of attention alone"
+        )
 
 
 def check_vocabulary(name: str, low: int, high: int, config: ModelConfig) -> None:

@@ -167,6 +167,18 @@ class StateMixer(nn.Module):
         whole = F.rms_norm(groups, groups.shape[-1:], eps=self.eps).flatten(2) * self.norm_weight
         return whole.unflatten(-1, (self.n_heads, self.d_value)).transpose(1, 2)
 
+    def gains(self, output: Heads, gate: Float[Tensor, "batch seq d_out"]) -> Heads:
+        """What each output is multiplied with by norm and gate, the scale of the norm held as it is here:
+        gated(o) = o * gains(o). With them held the layer is linear in its outputs."""
+        opened = F.silu(gate.unflatten(-1, (self.n_heads, self.d_value)).transpose(1, 2))
+        if self.norm is None:
+            return opened
+        if self.norm == "head":
+            return opened * self.norm_weight * (output.square().mean(-1, keepdim=True) + self.eps).rsqrt()
+        groups = (output * opened).transpose(1, 2).flatten(2).unflatten(-1, (self.key_heads, -1))
+        scale = (groups.square().mean(-1, keepdim=True) + self.eps).rsqrt().expand_as(groups).flatten(2)
+        return opened * (scale * self.norm_weight).unflatten(-1, (self.n_heads, self.d_value)).transpose(1, 2)
+
     def results(self, z: Heads) -> Float[Tensor, "batch seq head d_model"]:
         """The output of each head alone to the residual stream."""
         w_out = self.out.weight.unflatten(1, (self.n_heads, self.d_value))

@@ -22,7 +22,7 @@ from tfcore.views.highlights import Chip, Kind
 from tfcore.views.inside import flow as views
 from tfcore.views.inside.flow import TOKENS
 from tfcore.views.inside.flow.measure.heads import HeadEffects, measure_heads, unmeasured
-from tfcore.views.inside.flow.measure.passages import AttentionLayer, Passage, attention_layers
+from tfcore.views.inside.flow.measure.passages import AttentionLayer, Passage, attention_layers, heads_there
 from tfcore.views.inside.flow.measure.routes import Flow, LayerGuesses, draw_token, read_factors, written_factors
 from tfcore.views.sources import Reading
 from tfcore.views.view import View
@@ -174,7 +174,7 @@ def show(
 def _parsed(said: object, model: str) -> tuple[str, bool]:
     """The heads that a text such as "2.5*0 1.3*-1" changes, in their one form, and whether all of it made sense."""
     config = cache.model(model)[0].config
-    factors, exact = read_factors(str(said or "")[:LONGEST], len(attention_layers(config)), config.attention.n_heads)
+    factors, exact = read_factors(str(said or "")[:LONGEST], heads_there(config))
     return written_factors(factors), exact
 
 
@@ -203,13 +203,16 @@ def _zoom(said: object, drawn: DrawnFlow) -> tuple[str, bool]:
     """The layer, the head or the cell that is enlarged, as in "23", "23.3" or "23.3.14.4", and whether what was said
     made sense: a cell that the head may not look at does not."""
     tokens = len(drawn.passage.tokens)
-    most = (len(drawn.layers), views.network(drawn.reading).config.attention.n_heads, tokens, tokens)
+    config = views.network(drawn.reading).config
+    most = (len(drawn.layers), config.attention.n_heads, tokens, tokens)
     given = str(said)[:LAYERS].split(".") if said else []
     known = len(given) in (0, 1, 2, 4) and all(
         one.isdecimal() and int(one) < below for one, below in zip(given, most, strict=False)
     )
     if not known:
         return "", False
+    if len(given) > 1 and not heads_there(config)[int(given[0])][int(given[1])]:
+        return given[0], False
     if len(given) == 4 and views.cell_of(drawn.reading, drawn.choice, drawn.heads, *map(int, given)) is None:
         return ".".join(given[:2]), False
     return ".".join(given), True
@@ -263,8 +266,8 @@ def asked_widths() -> str:
 def head_effects(drawn: DrawnFlow, explained: Quantity | None) -> HeadEffects:
     """The effects of all heads: measured where that is quick or done, else estimated or 0, and filled in meanwhile."""
     network = views.network(drawn.reading)
-    n_layers, n_heads = len(drawn.layers), network.config.attention.n_heads
-    if knock_outs.operations(network, n_layers * n_heads, len(drawn.passage.tokens)) <= FEW:
+    n_layers, runs = len(drawn.layers), sum(map(sum, heads_there(network.config)))
+    if knock_outs.operations(network, runs, len(drawn.passage.tokens)) <= FEW:
         return views.effects_of(drawn.reading, drawn.choice, explained)
     key = ("flow", drawn.reading, drawn.choice, explained)
     job = live.begin(key, lambda: measure_heads(network, drawn.passage, explained), wait=0.0)

@@ -6,10 +6,12 @@ import json
 import sys
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
+from tempfile import TemporaryDirectory
 from typing import Any, get_args, get_type_hints
 
 import pytest
 
+from tests import small
 from tests.architecture.sources import files, module_name
 from tests.architecture.test_views import views as decorated
 from tests.commands.typed import typed
@@ -20,8 +22,10 @@ from tfcore.__main__ import main
 from tfcore.commands import catalogue, drawing
 from tfcore.commands.values import read, record_help, type_name
 from tfcore.generation.sampling import Sampling
+from tfcore.loading.checkpoints import load, save
 from tfcore.loading.special_tokens import SpecialTokens
 from tfcore.measures.mask_patterns import MaskConfig
+from tfcore.part_configs import LayerConfig, MixerConfig
 from tfcore.presets import PRESETS
 from tfcore.views import sources
 from tfcore.views.foundations import attention, heads, masks
@@ -100,6 +104,18 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
 POINTS = ((1.0, 0.5), (-0.5, 2.0))
 FIRST, SECOND = (Reading(name, "Once upon a time") for name in ("stories", "stories-learned"))
 PRESET = PRESETS["gpt2_small"]()
+HYBRID = TemporaryDirectory()
+
+
+@lru_cache
+def hybrid() -> str:
+    """The folder of a small model whose first layer has a state, which no model that ships has."""
+    _, tokenizer = load("stories")
+    layers, size = (LayerConfig(mixer="delta"), LayerConfig()), tokenizer.vocab_size
+    save(small.model(layers=layers, mixer=MixerConfig(n_heads=3), vocab_size=size), HYBRID.name, tokenizer)
+    return HYBRID.name
+
+
 SPECIAL = SpecialTokens(names=(("eos_token", "<e>"),), ends=(3,), template="{{ messages[0].content }}")
 PLAN = ConversationPlan(system="", said=("a, b", "c=d"), sampling=Sampling(temperature=0), seed=1, tokens=3)
 UNVISITED = {
@@ -111,6 +127,7 @@ UNVISITED = {
     "flow.beside": lambda: flow.beside(FIRST, None, SECOND, 0.1),
     "generation.beside": lambda: generation.beside(FIRST, SECOND),
     "generation.conversation": lambda: generation.conversation("stories", SPECIAL, PLAN),
+    "heads.implied": lambda: heads.implied(Reading(hybrid(), "a b c"), 0, 1),
     "heads.two_models": lambda: heads.two_models(FIRST, SECOND, (1, 2), (0, 1), log=True),
     "parts.change": lambda: parts.change(PRESET, None, "GPT-2", "before"),
     "parts.parts": lambda: parts.parts("stories"),

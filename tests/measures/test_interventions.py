@@ -22,10 +22,12 @@ from tfcore.measures.interventions import (
     Effect,
     Part,
     changed,
+    columns_of,
     compared_tokens,
     continue_text,
     edits_for,
     effect,
+    part_title,
     parts_of,
     read_parts,
     run_each,
@@ -68,7 +70,7 @@ def test_a_head_scaled_is_what_it_writes_times_the_factor():
 
 def test_only_one_token_is_edited_where_that_is_asked_for():
     model = small.model()
-    off = logits(model, TEXT, *edits_for(model, TEXT, [Part(1, None)], "zero", positions=[4]))
+    off = logits(model, TEXT, *edits_for(model, TEXT, [Part(1, "ff")], "zero", positions=[4]))
     same = (off == logits(model, TEXT)).all(-1).tolist()
     assert same == [i != 4 for i in range(9)]  # of the last layer: nobody reads it after that
 
@@ -92,7 +94,7 @@ def test_without_edits_the_text_goes_on_as_ever():
 
 def test_parts_are_read_as_they_are_written():
     config = small.config()
-    assert read_parts(" 1.FF,0.3  0.3;0.1", config) == (Part(0, 1), Part(0, 3), Part(1, None))
+    assert read_parts(" 1.FF,0.3  0.3;0.1", config) == (Part(0, 1), Part(0, 3), Part(1, "ff"))
     assert read_parts(" \n", config) == ()
     assert [str(part) for part in read_parts("0.ff 1.5", config)] == ["0.ff", "1.5"]
 
@@ -110,13 +112,24 @@ def test_the_parts_of_a_hybrid_are_those_that_each_layer_has():
     kinds = (LayerConfig(mixer="conv"), LayerConfig(mixer="ssm", alone=True), LayerConfig(mixer="none"), LayerConfig())
     mixer = MixerConfig(n_heads=4, n_key_heads=2, d_key=5, d_value=6, decay="token")
     model = small.model(n_layers=4, layers=kinds, mixer=mixer)
-    named = [[str(part).partition(".")[2] for part in layer] for layer in parts_of(model.config)]
-    assert named == [["ff"], [*"0123"], ["ff"], [*"012345", "ff"]]
+    named = [["" if one is None else str(one).partition(".")[2] for one in layer] for layer in parts_of(model.config)]
+    assert [" ".join(filter(None, layer)) for layer in named] == ["mix ff", "0 1 2 3", "ff", "0 1 2 3 4 5 ff"]
+    assert [len(layer) for layer in named] == [8] * 4
+    assert columns_of(parts_of(model.config)) == [*"012345", "mix", "FF"]
+    assert [part_title(part) for part in read_parts("2.ff 0.mix 1.3", model.config)] == [
+        "mixer 0",
+        "head 1.3",
+        "feed-forward 2",
+    ]
     kept = model(torch.tensor([TEXT]), capture=["blocks.1.attn.result", "blocks.1.attn_out"]).activations
     result, out = kept["blocks.1.attn.result"], kept["blocks.1.attn_out"]
     off = edits_for(model, TEXT, [Part(1, 2)], "zero")
     without = model(torch.tensor([TEXT]), edits=off, capture=["blocks.1.attn_out"]).activations["blocks.1.attn_out"]
     torch.testing.assert_close(without, out - result[:, :, 2], atol=1e-5, rtol=1e-5)
+    off = edits_for(model, TEXT, [Part(0, "mix")], "mean")
+    kept = model(torch.tensor([TEXT]), capture=["blocks.0.attn_out"]).activations["blocks.0.attn_out"]
+    mean = model(torch.tensor([TEXT]), edits=off, capture=["blocks.0.attn_out"]).activations["blocks.0.attn_out"]
+    torch.testing.assert_close(mean, kept.mean(1, keepdim=True).expand_as(kept), atol=1e-6, rtol=1e-5)
 
 
 def test_a_word_that_is_no_part_gets_an_answer():
@@ -223,7 +236,7 @@ LETTERS = NamedTokenizer(list("abcdefgh"))
 
 
 def test_parts_in_words():
-    parts = (Part(2, 5), Part(1, None), Part(0, 1))
+    parts = (Part(2, 5), Part(1, "ff"), Part(0, 1))
     assert written(parts) == "0.1 1.ff 2.5"
     assert described(parts[:2], "scale", -2.0) == "head 2.5 and feed-forward 1 times -2"
     assert described(parts, "zero", 0.0) == "3 parts zero-ablated"

@@ -24,6 +24,7 @@ MODELS = {
     "grouped, windowed": {"n_kv_heads": 2, "window": 4},
     "alibi": {"positions": "alibi"},
     "post-norm": {"norm_placement": "post"},
+    "a hybrid": small.HYBRID,
     "experts": {"experts": ExpertsConfig(n_experts=4)},
     "experts with a capacity": {"experts": ExpertsConfig(n_experts=4, capacity_factor=0.5)},
 }
@@ -40,9 +41,9 @@ def value(model, quantity, *edits) -> float:
 
 
 def alone(part, action) -> Edit:
-    name = f"blocks.{part.layer}.{'mlp_out' if part.head is None else 'attn.z'}"
+    name = f"blocks.{part.layer}.{'attn.z' if part.is_head else {'ff': 'mlp_out', 'mix': 'attn_out'}[part.head]}"
     edit = Edit.zero if action == "zero" else Edit.mean
-    return edit(name, heads=None if part.head is None else [part.head])
+    return edit(name, heads=[part.head] if part.is_head else None)
 
 
 @pytest.mark.usefixtures("unchecked")  # so many runs
@@ -55,7 +56,10 @@ def test_every_part_is_knocked_out_as_in_a_full_run(values):
             found = list(knock_out_each(model, TEXT, quantity, action))
             assert [one.layer for one in found] == [1, 0]
             whole = value(model, quantity)
-            expected = [[whole - value(model, quantity, alone(part, action)) for part in layer] for layer in every]
+            expected = [
+                [np.nan if part is None else whole - value(model, quantity, alone(part, action)) for part in layer]
+                for layer in every
+            ]
             np.testing.assert_allclose(all_effects(found, 2), expected, atol=2e-5, rtol=1e-4)
 
 

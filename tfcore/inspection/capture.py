@@ -209,6 +209,17 @@ def scored(config: ModelConfig, layer: int) -> tuple[str, str]:
     return f"blocks.{layer}.attn.{rotated}q", f"blocks.{layer}.attn.{rotated}k"
 
 
+def of_mixer(config: ModelConfig, layer: int) -> str:
+    """The name within its block of what a state or a convolution writes, in the place of attention or beside it."""
+    return "attn.state_out" if config.attends(layer) else "attn_out"
+
+
+def sublayer(config: ModelConfig, layer: int, short: bool = False) -> str:
+    """The word for what writes `attn_out` in a layer: attention, what stands in its place, or both."""
+    attention = "attn" if short else "attention"
+    return {"attention": attention, "attention+ssm": f"{attention} + mixer"}.get(config.mixer_of(layer), "mixer")
+
+
 def layer_of(name: str) -> int:
     """The layer that an activation is of: 3 for `blocks.3.attn.pattern`.
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tfcore.inspection.edits import LEAF
 from tfcore.measures.effect_metric import Quantity, measured
-from tfcore.measures.interventions import Action, Part, ablated, parts_of
+from tfcore.measures.interventions import Action, Part, ablated, flat_parts, parts_of
 from tfcore.measures.one_text import one_text
 from tfcore.model import NO_LOGITS, Transformer
 
@@ -55,16 +55,21 @@ def first_order(
 
 def part_names(model: Transformer) -> list[str]:
     """The activations that the parts of a model are in."""
-    return list(dict.fromkeys(part.name for layer in parts_of(model.config) for part in layer))
+    return list(dict.fromkeys(part.name(model.config) for part in flat_parts(parts_of(model.config))))
 
 
 def part_effects(model: Transformer, run: FirstOrder, action: Action) -> Float[Tensor, "row layer part"]:
-    """The estimate of every part's effect, on each row: see estimate_effects. Ablation at the mean is for one row."""
+    """The estimate of every part's effect, on each row: see estimate_effects; NaN for parts that a layer lacks.
+    Ablation at the mean is for one row."""
     effects = {
         name: ((run.values[name] - ablated(run.values[name], action)) * run.gradients[name]).float()
         for name in part_names(model)  # (row, head, seq, d_head) or (row, seq, d_model)
     }
-    layers = [[_sum(effects[part.name], part) for part in layer] for layer in parts_of(model.config)]
+    lacking = torch.full_like(run.quantity, torch.nan, dtype=torch.float32)
+    layers = [
+        [lacking if part is None else _sum(effects[part.name(model.config)], part) for part in layer]
+        for layer in parts_of(model.config)
+    ]
     return torch.stack([torch.stack(layer, 1) for layer in layers], 1)
 
 
@@ -87,4 +92,4 @@ def estimate_effects(
 
 def _sum(effect: Tensor, part: Part) -> Float[Tensor, " row"]:
     """Over tokens and components, of one part."""
-    return (effect if part.head is None else effect[:, part.head]).sum((1, 2))
+    return (effect[:, part.head] if isinstance(part.head, int) else effect).sum((1, 2))

@@ -18,6 +18,7 @@ from torch import Tensor
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import generate
 from tfcore.generation.sampling import Sampling
+from tfcore.inspection.capture import of_mixer
 from tfcore.inspection.edits import Edit
 from tfcore.measures.information import divergence
 from tfcore.measures.one_text import one_text
@@ -116,36 +117,78 @@ Action = Literal["zero", "mean", "scale"]
 ABLATIONS: dict[Action, str] = {"zero": "zero ablation", "mean": "mean ablation"}
 
 
+Whole = Literal["mix", "ff"]  # a part of a layer that is no head
+
+
 class Part(NamedTuple):
-    """One head, or with head None the feed-forward layer, of a layer."""
+    """One head of a layer, or all of its feed-forward layer ("ff"), or all of its convolution, or of its state beside
+    attention ("mix")."""
 
     layer: int
-    head: int | None
+    head: int | Whole
 
     def __str__(self) -> str:
-        return f"{self.layer}.{'ff' if self.head is None else self.head}"
+        return f"{self.layer}.{self.head}"
 
     @property
-    def name(self) -> str:
-        """The activation that carries what the part writes."""
-        return f"blocks.{self.layer}.{'mlp_out' if self.head is None else 'attn.z'}"
+    def is_head(self) -> bool:
+        """Whether it is a head, of attention or of a state in its place."""
+        return isinstance(self.head, int)
+
+    @property
+    def kind(self) -> Literal["head", "mixer", "feed-forward"]:
+        """What it is."""
+        return "head" if self.is_head else "mixer" if self.head == "mix" else "feed-forward"
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """Its place among all parts, in the order of `parts_of`."""
+        if isinstance(self.head, int):
+            return self.layer, 0, self.head
+        return self.layer, 1, int(self.head == "ff")
 
     @property
     def heads(self) -> dict[str, list[int]]:
-        """Which heads of that activation, for an edit."""
-        return {} if self.head is None else {"heads": [self.head]}
+        """Which heads of its activation, for an edit."""
+        return {"heads": [self.head]} if isinstance(self.head, int) else {}
+
+    def name(self, config: ModelConfig) -> str:
+        """The activation that carries what the part writes."""
+        if self.is_head:
+            return f"blocks.{self.layer}.attn.z"
+        return f"blocks.{self.layer}.{'mlp_out' if self.head == 'ff' else of_mixer(config, self.layer)}"
 
 
-def parts_of(config: ModelConfig) -> list[list[Part]]:
-    """All parts of a model of one stack, layer by layer: its heads, then its feed-forward layer where there is one. A
-    state in the place of attention has heads of its own number, a convolution and a state beside attention none."""
+def parts_of(config: ModelConfig) -> list[list[Part | None]]:
+    """All parts of a model of one stack, a row a layer: its heads, then, of models that have such, its convolution or
+    its state beside attention, and its feed-forward layer; None where a layer lacks what others have."""
+    heads = [_heads_of(config, layer) for layer in range(config.n_layers)]
+    mixes = [config.carried_by(i) == "conv" or config.mixer_of(i) == "attention+ssm" for i in range(config.n_layers)]
+    feeds = [config.is_plain(i) or config.is_routed(i) for i in range(config.n_layers)]
+    wholes: list[tuple[Whole, list[bool]]] = [("mix", mixes), ("ff", feeds)]
     return [
         [
-            *(Part(layer, head) for head in range(_heads_of(config, layer))),
-            *([Part(layer, None)] if config.is_plain(layer) or config.is_routed(layer) else []),
+            *(Part(layer, head) if head < heads[layer] else None for head in range(max(heads))),
+            *(Part(layer, whole) if there[layer] else None for whole, there in wholes if any(there)),
         ]
         for layer in range(config.n_layers)
     ]
+
+
+def columns_of(parts: Sequence[Sequence[Part | None]]) -> list[str]:
+    """Short names of the columns of `parts_of`."""
+    named = [next(str(part.head) for part in column if part is not None) for column in zip(*parts, strict=True)]
+    return ["FF" if name == "ff" else name for name in named]
+
+
+def titles_of(parts: Sequence[Sequence[Part | None]]) -> list[list[str]]:
+    """The titles of all parts, empty where there is none."""
+    return [["" if part is None else part_title(part) for part in layer] for layer in parts]
+
+
+def flat_parts(parts: Sequence[Sequence[Part | None]]) -> list[Part]:
+    """All parts there are, layer by layer."""
+    return [part for layer in parts for part in layer if part is not None]
 
 
 def _heads_of(config: ModelConfig, layer: int) -> int:
@@ -156,18 +199,19 @@ def _heads_of(config: ModelConfig, layer: int) -> int:
 
 
 def read_parts(text: str, config: ModelConfig) -> tuple[Part, ...]:
-    """The parts named in a text such as "2.5 3.ff": layer.head, or layer.ff for a feed-forward layer.
+    """The parts named in a text such as "2.5 3.ff": layer.head, layer.ff for a feed-forward layer, or layer.mix for a
+    convolution or a state beside attention.
 
     Raises:
         ValueError: a word that names no part of this model, and what would.
     """
-    known = {str(part): part for layer in parts_of(config) for part in layer}
+    known = {str(part): part for part in flat_parts(parts_of(config))}
     words = list(dict.fromkeys(re.split(r"[\s,;]+", text.lower().strip()))) if text.strip() else []
     for word in words:
         if word not in known:
             names = list(known)
             raise ValueError(f"{word!r} is no part of this model; possible: {names[0]}, {names[1]} ... {names[-1]}")
-    return tuple(sorted((known[word] for word in words), key=lambda part: (part.layer, part.head is None, part.head)))
+    return tuple(part for name, part in known.items() if name in words)
 
 
 @torch.no_grad()
@@ -187,15 +231,15 @@ def edits_for(
     """
     where = {} if positions is None else {"positions": list(positions)}
     if action == "zero":
-        return [Edit.zero(part.name, **part.heads, **where) for part in parts]
+        return [Edit.zero(part.name(model.config), **part.heads, **where) for part in parts]
     if action == "scale":
-        return [Edit.scale(part.name, factor, **part.heads, **where) for part in parts]
-    names = sorted({part.name for part in parts})
-    kept = model.activations(one_text(model, ids), names)
+        return [Edit.scale(part.name(model.config), factor, **part.heads, **where) for part in parts]
+    names = {part: part.name(model.config) for part in parts}
+    kept = model.activations(one_text(model, ids), sorted(set(names.values())))
     means = {name: ablated(value, action) for name, value in kept.items()}
     return [
-        Edit.replace(part.name, means[part.name][:, part.heads.get("heads", slice(None))], **part.heads, **where)
-        for part in parts
+        Edit.replace(name, means[name][:, part.heads["heads"]] if part.is_head else means[name], **part.heads, **where)
+        for part, name in names.items()
     ]
 
 
@@ -218,13 +262,13 @@ def changed(before: Sequence[int], after: Sequence[int]) -> list[bool]:
 
 
 def part_title(part: Part) -> str:
-    """The title of a part, as in "head 2.5" or "feed-forward 1"."""
-    return f"feed-forward {part.layer}" if part.head is None else f"head {part}"
+    """The title of a part, as in "head 2.5", "feed-forward 1" or "mixer 0"."""
+    return f"head {part}" if part.is_head else f"{part.kind} {part.layer}"
 
 
 def written(parts: Iterable[Part]) -> str:
     """The parts as `read_parts` reads them, in the order of the layers."""
-    return " ".join(map(str, sorted(parts, key=lambda part: (part.layer, part.head is None, part.head or 0))))
+    return " ".join(map(str, sorted(parts, key=lambda part: part.place)))
 
 
 def compared_tokens(compared: Effect, token: int, count: int) -> list[int]:

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from tfcore.measures.effect_metric import Quantity, measured
-from tfcore.measures.interventions import Action, Part, edits_for, parts_of
+from tfcore.measures.interventions import Action, Part, edits_for, flat_parts, parts_of
 from tfcore.measures.shared_layers import plain_run, run_above
 from tfcore.model import Transformer
 
@@ -26,7 +26,7 @@ def operations(model: Transformer, runs: int, tokens: int) -> float:
 
 
 class LayerEffects(NamedTuple):
-    """By how much a quantity falls when each part of one layer alone is ablated."""
+    """By how much a quantity falls when each part of one layer alone is ablated; NaN for parts that it lacks."""
 
     layer: int
     effects: Float[ndarray, " part"]
@@ -43,16 +43,20 @@ def knock_out_each(
     every = parts_of(model.config)
     run = plain_run(model, ids)
     whole = measured(model, run.hidden, ids, quantity)
-    flat = [part for layer in every for part in layer]
+    flat = flat_parts(every)
     edits = dict(zip(flat, edits_for(model, ids, flat, action), strict=True))
     for layer in reversed(range(len(every))):
-        sets = [[edits[part]] for part in every[layer]]
+        there = [part is not None for part in every[layer]]
+        sets = [[edits[part]] for part in every[layer] if part is not None]
+        effects = np.full(len(there), np.nan, np.float32)
         values = [measured(model, hidden, ids, quantity) for hidden in run_above(model, run, layer, sets)]
-        yield LayerEffects(layer, (whole - torch.cat(values)).float().cpu().numpy())
+        if values:
+            effects[there] = (whole - torch.cat(values)).float().cpu().numpy()
+        yield LayerEffects(layer, effects)
 
 
 def all_effects(by_layer: Sequence[LayerEffects], layers: int) -> Float[ndarray, "layer part"]:
-    """The effects of all parts; NaN in layers that are not among those given."""
+    """The effects of all parts; NaN in layers that are not among those given, and for parts that a layer lacks."""
     first, *_ = by_layer
     effects = np.full((layers, len(first.effects)), np.nan, dtype=np.float32)
     for one in by_layer:
@@ -63,8 +67,9 @@ def all_effects(by_layer: Sequence[LayerEffects], layers: int) -> Float[ndarray,
 def merged(
     estimate: Float[ndarray, "layer part"], exact: Float[ndarray, "layer part"]
 ) -> tuple[Float[ndarray, "layer part"], Bool[ndarray, "layer part"]]:
-    """The exact effects where they are known, estimates elsewhere (where exact is NaN), and which are estimates."""
-    missing = np.isnan(exact)
+    """The exact effects where they are known, estimates elsewhere (where exact alone is NaN), and which are
+    estimates."""
+    missing = np.isnan(exact) & ~np.isnan(estimate)
     return np.where(missing, estimate, exact), missing
 
 
@@ -73,12 +78,13 @@ def without_rounding(effects: Float[ndarray, "*effects"]) -> Float[ndarray, "*ef
     return np.where(np.abs(effects) < ROUNDING, 0.0, effects)
 
 
-def strongest_head(effects: Float[ndarray, "layer part"], parts: Sequence[Sequence[Part]]) -> Part:
-    """The head with the largest effect."""
-    heads = {
+def strongest_head(effects: Float[ndarray, "layer part"], parts: Sequence[Sequence[Part | None]]) -> Part:
+    """The head with the largest effect; of a model without heads the part."""
+    every = {
         part: float(effect)
         for row, own in zip(effects, parts, strict=True)
         for effect, part in zip(row, own, strict=True)
-        if part.head is not None
+        if part is not None
     }
-    return max(heads, key=lambda part: heads[part])
+    heads = [part for part in every if part.is_head] or list(every)
+    return max(heads, key=lambda part: every[part])

@@ -51,8 +51,10 @@ def check_model(model: Transformer) -> None:
 
 
 def stages(config: ModelConfig) -> tuple[str, ...]:
-    """Names of the stream's states in the order of computation: before the first block, and after each sublayer."""
-    ends = (".resid_mid", ".resid_post")
+    """Names of the stream's states in the order of computation: before the first block, and after each sublayer; after
+    each block alone, where not all have the same two sublayers."""
+    alike = all(config.mixer_of(i) == "attention" and not config.layer(i).alone for i in range(config.n_layers))
+    ends = (".resid_mid", ".resid_post") if alike else (".resid_post",)
     return ("blocks.0.resid_pre", *(name for name in known_names(config) if name.endswith(ends)))
 
 

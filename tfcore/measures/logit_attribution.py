@@ -17,7 +17,8 @@ from torch import Tensor, nn
 from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.feedforward import FeedForward
-from tfcore.inspection.capture import known_names
+from tfcore.inspection.capture import known_names, of_mixer
+from tfcore.measures.interventions import Part, parts_of
 from tfcore.measures.lenses import check_model, unembedding
 from tfcore.measures.one_text import one_text
 from tfcore.mixing_layers import AttentionBesideState
@@ -38,15 +39,17 @@ class Contributions:
     to the logit.
 
     Args:
-        heads: of every attention head.
+        heads: of every head, of attention or of a state in its place; 0 where a layer has fewer than others.
         feedforward: of every feed-forward layer (all experts of a mixture together); 0 where a layer has none.
-        mixers: of the state or convolution that a layer has beside attention or in its place, where its heads are 0; 0
-            where there is none.
+        mixers: of the convolution that a layer has in the place of attention, or of the state beside it; 0 where there
+            is none.
         embedding: of the token's own embedding.
         position: of learned or sinusoidal positions; 0 where the model has neither.
         biases: of all biases after the embedding, the final norm's and the logits' own included.
         logit: of the token in the model's own output, before a soft cap, less what it is measured against.
         scale: what the final norm divides by at this position, held fixed.
+        parts: those that each layer has, see parts_of.
+        attends: whether each layer has attention; the heads of others are a state's.
         softcap: under which the model bends the logit afterwards; None where it does not.
     """
 
@@ -58,7 +61,15 @@ class Contributions:
     biases: float
     logit: float
     scale: float
+    parts: tuple[tuple[Part | None, ...], ...]
+    attends: tuple[bool, ...]
     softcap: float | None = None
+
+    def share(self, part: Part) -> float:
+        """The share of one part."""
+        if isinstance(part.head, int):
+            return float(self.heads[part.layer, part.head])
+        return float((self.feedforward if part.head == "ff" else self.mixers)[part.layer])
 
     @property
     def total(self) -> float:
@@ -124,13 +135,9 @@ def written(model: Transformer, ids: Sequence[int]) -> Output:
 def written_names(config: ModelConfig) -> list[str]:
     """The activations from which the sum at each position can be formed."""
     names = ["ln_final.scale", "blocks.0.resid_pre", *(["pos_embed"] if config.positions.added else [])]
-    names += [f"blocks.{i}.{_of_mixer(config, i)}" for i in range(config.n_layers) if config.carried_by(i) is not None]
+    carried = [i for i in range(config.n_layers) if config.carried_by(i) is not None]
+    names += [f"blocks.{i}.{of_mixer(config, i)}" for i in carried]
     return names + [name for name in known_names(config) if name.startswith("blocks.") and name.endswith(WRITTEN)]
-
-
-def _of_mixer(config: ModelConfig, layer: int) -> str:
-    """The activation of what a state or a convolution writes, in the place of attention or beside it."""
-    return "attn.state_out" if config.attends(layer) else "attn_out"
 
 
 def stream_parts(model: Transformer, ids: Sequence[int], position: int) -> Parts:
@@ -146,7 +153,7 @@ def parts_at(model: Transformer, run: Output, position: int) -> Parts:
     here = {name: (value if name == "pos_embed" else value.squeeze(0))[position].double() for name, value in parts}
     modules = list(cast("Iterable[Block]", model.decoder.blocks))
     for i, block in enumerate(modules):
-        if not model.config.attends(i):
+        if f"blocks.{i}.attn.z" not in run.activations:
             continue
         z = run.activations[f"blocks.{i}.attn.z"][:, :, position, None]  # (1, head, 1, d_head)
         here[f"blocks.{i}.attn.result"] = block.attn.results(z).squeeze((0, 1)).double()
@@ -154,9 +161,11 @@ def parts_at(model: Transformer, run: Output, position: int) -> Parts:
     start, places = here["blocks.0.resid_pre"], "pos_embed" in here
     summed = places and not model.config.norm.of_embeddings  # a norm after that sum mixes the two for good
     places_part = here["pos_embed"] if summed else torch.zeros_like(start)
-    n_heads = model.config.attention.n_heads
-    none = start.expand(n_heads, -1) * 0  # of layers without attention
-    heads = torch.stack([none if block[0] is None else block[0] for block in blocks])
+    most = max([len(block[0]) for block in blocks if block[0] is not None], default=0)
+    heads = start.new_zeros(len(blocks), most, len(start))
+    for layer, (own, *_) in enumerate(blocks):
+        if own is not None:
+            heads[layer, : len(own)] = own
     forward, mixers, biases = (torch.stack(part) for part in list(zip(*blocks, strict=True))[1:])
     return Parts(
         heads,
@@ -171,8 +180,8 @@ def parts_at(model: Transformer, run: Output, position: int) -> Parts:
 
 
 def block_parts(block: Block, i: int, here: dict[str, Tensor]) -> tuple[Tensor | None, Tensor, Tensor, Tensor]:
-    """Outputs of the heads, (head, d_model), of the feed-forward layer, of the state or convolution, and of the biases
-    of one block; None for the heads where it has no attention.
+    """Outputs of the heads, (head, d_model), of the feed-forward layer, of a convolution or a state beside attention,
+    and of the biases of one block; None for the heads where it has none.
 
     A sandwich norm stands between a part's output and the stream; its scale is held fixed, too.
     """
@@ -227,14 +236,19 @@ def contributions(model: Transformer, parts: Parts, token: int, against: Against
         biases=float(share["biases"] + own),
         logit=measured(parts.logits, token, against),
         scale=float(parts.scale),
+        parts=tuple(map(tuple, parts_of(model.config))),
+        attends=tuple(model.config.attends(i) for i in range(model.config.n_layers)),
         softcap=model.config.logit_softcap,
     )
 
 
 @torch.no_grad()
-def promoted_by(model: Transformer, parts: Parts, layer: int, head: int | None) -> Float[ndarray, " vocab"]:
-    """The share of one head (None: of the feed-forward layer) in every token's logit, less the mean of all tokens."""
-    written = parts.feedforward[layer] if head is None else parts.heads[layer, head]
+def promoted_by(model: Transformer, parts: Parts, part: Part) -> Float[ndarray, " vocab"]:
+    """The share of one part in every token's logit, less the mean of all tokens."""
+    if isinstance(part.head, int):
+        written = parts.heads[part.layer, part.head]
+    else:
+        written = (parts.feedforward if part.head == "ff" else parts.mixers)[part.layer]
     table = unembedding(model)
     logits = linear(frozen_norm(model.decoder.ln_final, written, parts.scale).to(table.dtype), table).double()
     return ((logits - logits.mean()) * model.config.logit_scale).cpu().numpy()

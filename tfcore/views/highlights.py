@@ -5,6 +5,7 @@ seeing in it. Those of examples are stored beside a real model, which takes a se
 """
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -142,6 +143,8 @@ def chips(found: Highlights) -> tuple[Chip, ...]:
 
 def no_links(found: Highlights) -> Statement:
     """The sentence on a text in which nothing was found."""
+    if math.isnan(found.on_first):
+        return state("no links", "No layer of this model has attention, whose heads could link words.")
     words = (
         "No head of this model links words of this text above {least}; {share:percent} of the weight rests on the "
         "first token."

@@ -33,7 +33,7 @@ from tfcore.views.foundations import heads
 from tfcore.views.foundations.heads.measure.attention import Order, attention, first_look
 from tfcore.views.inside import flow
 from tfcore.views.inside.flow.measure.heads import HeadEffects, measure_heads, unmeasured
-from tfcore.views.inside.flow.measure.passages import attention_layers
+from tfcore.views.inside.flow.measure.passages import attention_layers, heads_there
 from tfcore.views.inside.flow.measure.routes import read_factors, written_factors
 from tfcore.views.kept import kept, while_drawn
 from tfcore.views.model import parts
@@ -249,7 +249,7 @@ class RiverWidget(ViewWidget):
         match name, value:
             case "moved", {"heads": str(said), "seq": int(seq)} if seq in range(LARGEST):
                 self._seq = seq
-                factors, exact = read_factors(said[:LONGEST], self._layers, self._n_heads)
+                factors, exact = read_factors(said[:LONGEST], heads_there(self.config))
                 self.heads = written_factors(factors) if exact else self.heads
             case "word", int(place) if place in range(len(following)):
                 self.toward = [] if self.toward[:1] == [following[place]] else [following[place]]
@@ -270,18 +270,18 @@ class RiverWidget(ViewWidget):
 
     @traitlets.observe("heads")
     def _on_heads(self, change: Any) -> None:
-        factors, _ = read_factors(change.new, self._layers, self._n_heads)
+        factors, _ = read_factors(change.new, heads_there(self.config))
         self.off = sorted([*place] for place, factor in factors.items() if factor == 0)
 
     @traitlets.observe("off")
     def _on_off(self, change: Any) -> None:
-        factors, _ = read_factors(self.heads, self._layers, self._n_heads)
+        factors, _ = read_factors(self.heads, heads_there(self.config))
         others = {place: factor for place, factor in factors.items() if factor != 0}
         self.heads = written_factors(others | dict.fromkeys(map(tuple, change.new), 0.0))
 
     @traitlets.validate("heads")
     def _check_heads(self, proposal: Any) -> str:
-        factors, exact = read_factors(proposal.value[:LONGEST], self._layers, self._n_heads)
+        factors, exact = read_factors(proposal.value[:LONGEST], heads_there(self.config))
         if not exact:
             raise traitlets.TraitError(
                 f"heads={proposal.value[:80]!r} cannot be read: it is layer.head*factor, as in '2.5*0 1.3*-1', of "

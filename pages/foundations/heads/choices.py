@@ -19,10 +19,11 @@ TOKEN = 25
 NOTHING = -1  # in place of another key, whose score is taken away
 
 
-def size(reading: Reading) -> tuple[int, int]:
-    """Layers, and heads of each."""
+def size(reading: Reading) -> tuple[list[int], int]:
+    """The layers that have attention, and how many heads each has."""
     layers, heads, *_ = attention(reading).maps.patterns.shape
-    return layers, heads
+    there = attention(reading).maps.heads.attends
+    return [layer for layer in range(layers) if there[layer].all()], heads
 
 
 def first_view(reading: Reading) -> tuple[int, int, int]:

@@ -65,6 +65,9 @@ def side_by_side(p: Panel, name: str, reading: Reading, log: bool, more: Any) ->
         more: the container of More settings.
     """
     layers, heads = size(reading)
+    if not layers:
+        st.info("No layer of this model has attention, of which two heads could be compared.")
+        fragments.stop()
     p.examples(examples(name, kinds(reading)))
     left, right = st.columns(2, gap="medium")
     one, two = st.columns(2, gap="medium")
@@ -72,7 +75,7 @@ def side_by_side(p: Panel, name: str, reading: Reading, log: bool, more: Any) ->
         against = controls.segmented("Compare with", "with", list(WITH), "head", WITH, named=False)
     first_layer, first_head, _ = first_view(reading)
     with one if against == "text" else more:  # else the other head is the one to choose
-        layer = controls.place("Layer", "layer", layers, first_layer)
+        layer = controls.layer_among(layers, first_layer)
         head = controls.place("Head", "head", heads, first_head)
     with two:
         if against == "head":
@@ -103,7 +106,7 @@ def side_by_side(p: Panel, name: str, reading: Reading, log: bool, more: Any) ->
 def another_head(name: str, reading: Reading, place: Place, log: bool) -> Second:
     """Two heads on one text."""
     layers, heads = size(reading)
-    other = (controls.place("Other layer", "layer2", layers, 1), controls.place("Other head", "head2", heads, 1))
+    other = (controls.layer_among(layers, 1, "Other layer", "layer2"), controls.place("Other head", "head2", heads, 1))
     about = "Mean over the query tokens of sum_k min(a, b): 100 % for equal maps."
     shown = views.two_heads(reading, *place, *other, log)
     return Second(shown, name, reading.text, other, ("Weight the two heads put on the same tokens", about))
@@ -136,7 +139,7 @@ def another_model(name: str, reading: Reading, place: Place, log: bool) -> Secon
     layers, heads = size(other)
     first_layer, first_head = striking_head(kinds(other))
     there = (
-        controls.place("Other layer", "layer2", layers, first_layer),
+        controls.layer_among(layers, first_layer, "Other layer", "layer2"),
         controls.place("Other head", "head2", heads, first_head),
     )
     shown = views.two_models(reading, other, place, there, log)

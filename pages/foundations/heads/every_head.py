@@ -5,17 +5,26 @@ from typing import Any
 import streamlit as st
 
 from pages.foundations.heads.choices import first_view, size
-from pages.ui import controls, fragments, head_links, in_your_text, keys, text
+from pages.ui import controls, fragments, head_links, in_your_text, keys, links, text
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel
 from tfcore.measures.heads.kinds import Place
 from tfcore.views.foundations import heads as views
 from tfcore.views.foundations.heads.draw.maps import MAP_CELLS, Form
-from tfcore.views.foundations.heads.measure.attention import Order, attention, kinds, kinds_rest_on, tile_places
+from tfcore.views.foundations.heads.measure.attention import (
+    Order,
+    attention,
+    can_roll_out,
+    heads_in,
+    kinds,
+    kinds_rest_on,
+    layers_shown,
+    tile_places,
+)
 from tfcore.views.foundations.heads.measure.attention_maps import map_range, strongest_key
 from tfcore.views.foundations.heads.measure.head_ranking import DISTANCE, ENTROPY, KIND, PAIR, strongest_pair
 from tfcore.views.foundations.heads.measure.head_table import score_columns
-from tfcore.views.sources import Reading
+from tfcore.views.sources import Reading, opened
 from tfcore.views.view import View
 
 ALL = -1  # of the ranges of tokens: the whole text
@@ -58,6 +67,9 @@ def every_head(p: Panel, reading: Reading, log: bool, more: Any) -> None:
         place = choose_head(reading)
     with more:
         order = choose_tiles(reading, *by)
+    if place[0] not in size(reading)[0]:
+        of_a_state(p, reading, place, left if size(reading)[0] else None, beside, order)
+        return
     with left:
         every = views.head_map(reading, order, *place)
         p.show(every, _choose_cell, "Click a cell to look at its head.")
@@ -91,6 +103,33 @@ def every_head(p: Panel, reading: Reading, log: bool, more: Any) -> None:
     )
 
 
+def of_a_state(p: Panel, reading: Reading, place: Place, left: Any, beside: Any, order: Order) -> None:
+    """Show the matrix that the state of a layer implies, in the place of attention.
+
+    Args:
+        left: where the map of the heads of attention stands; None of a model that has none.
+        beside: where the matrix stands.
+    """
+    if left is not None:
+        with left:
+            p.show(views.head_map(reading, order, *place), _choose_cell, "Click a cell to look at its head.")
+    with beside:
+        shown = views.implied(reading, *place)
+        st.subheader(shown.title, anchor=False)
+        p.show(shown)
+    links.to("foundations/linear/page.py", {}, "How such a matrix comes about, beside softmax attention")
+    p.what_to_see(
+        "A state is what a layer carries from token to token instead of keys and values. What it gives a token is a "
+        "sum over all tokens before, as attention gives it, and the factors of that sum are this matrix. They need not "
+        "sum to 1, and may be negative: they are no probabilities, so there is no entropy, no kind and no attention "
+        "sink to name. A row that fades to the left forgets; a token that erases makes the columns before it pale."
+    )
+    p.question(
+        "Why can a row of this matrix sum to more than 1, or to less than 0?",
+        "Nothing divides it by its sum: that is what softmax does. The layer normalises what comes out instead.",
+    )
+
+
 # ---- which heads ----
 
 
@@ -114,20 +153,21 @@ def choose_rank(reading: Reading) -> tuple[str, int, int]:
 
 def choose_head(reading: Reading) -> Place:
     """Layer and head."""
-    layers, heads = size(reading)
+    config = opened(reading.model)[0].config
     first_layer, first_head, _ = first_view(reading)
     one, other = st.columns(2)
     with one:
-        layer = controls.place("Layer", "layer", layers, first_layer)
+        layer = controls.layer_among(layers_shown(reading), first_layer)
     with other:
-        head = controls.place("Head", "head", heads, first_head)
+        head = controls.place("Head", "head", heads_in(config, layer) or size(reading)[1], first_head)
     return layer, head
 
 
 def choose_tiles(reading: Reading, by: str, query: int, key: int) -> Order:
     """Which heads have a tile, and in which order."""
     sort = controls.select("Tiles", "sort", list(SORTS), "place", SORTS)
-    kind = controls.select("Heads of kind", "kind", ["all", *sorted(set(kinds(reading).kind.ravel()))], "all")
+    known = kinds(reading)
+    kind = controls.select("Heads of kind", "kind", ["all", *sorted(set(known.kind[known.attends]))], "all")
     return Order(by, query, key, sort, kind)
 
 
@@ -166,7 +206,7 @@ def closer(
         if read.within:
             with above:
                 show_portrait(p, reading, place, token)
-        options = {of: label for of, label in OF.items() if of != "rollout" or read.within}
+        options = {of: label for of, label in OF.items() if of != "rollout" or can_roll_out(reading)}
         with more:
             of = controls.segmented("Show", "of", list(options), "head", options)
             form: Form = controls.segmented("As", "view", ["map", "lines"], "map")

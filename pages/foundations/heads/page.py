@@ -14,6 +14,7 @@ from pages.ui.frame import Panel, panel
 from pages.ui.loading import models
 from pages.ui.loading.unfamiliar import offer_real
 from pages.ui.reading import choose_bos, say_nothing_read, text_box
+from tfcore.input_checks import other_mixer
 from tfcore.measures.heads.matrices_of_heads import why_no_head_matrices
 from tfcore.measures.heads.part_texts import longest_text
 from tfcore.part_configs import Part
@@ -65,7 +66,8 @@ def cuts(p: Panel, name: str, reading: Reading) -> None:
     if config.architecture != "decoder":
         st.info("This section takes apart a decoder; choose one of the decoders above, such as stories.")
         fragments.stop()
-    if reason := why_no_head_matrices(config):
+    said = other_mixer(config)
+    if reason := why_no_head_matrices(config) if said is None else f"{said}, and what is cut here is in every layer.":
         st.info(f"The heads of this model cannot be cut anew: {reason}")
         fragments.stop()
     many = {"many small heads": {"n_heads": config.attention.n_heads * 4}} if config.head_size % 4 == 0 else {}
@@ -118,7 +120,7 @@ def cuts(p: Panel, name: str, reading: Reading) -> None:
 page.begin(FACTS)
 box, choice = st.columns([4, 1], vertical_alignment="bottom")
 with choice:
-    name = models.choose(default="stories")
+    name = models.choose(default="stories", reads="a head or a state")
 with box:
     pasted = text_box(name, "Text", "text", TEXT, CHARACTERS, height=68, named=False)
 offer_real(name, pasted)

@@ -52,7 +52,7 @@ def why(p: Panel, reading: Reading, more: Any) -> None:
     first_layer, first_head, first_token = first_view(reading)
     one, two, three = st.columns(3, gap="medium")
     with one:
-        layer = controls.place("Layer", "layer", layers, first_layer)
+        layer = controls.layer_among(layers, first_layer)
     with two:
         head = controls.place("Head", "head", heads, first_head)
     with three:

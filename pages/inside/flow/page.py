@@ -90,6 +90,10 @@ OF_CLASSES = (
     "head. The words along the stream are the class that the model would name if it stopped there. Click one of the "
     f"classes, and the heads are measured on it. {HEADS}"
 )
+OF_MIXERS = (
+    " A layer that has a state or a convolution in the place of attention, or beside it, has one dot for that, its "
+    "mixer; its ribbons are what it brings from the values of each token, with its gates held as they are."
+)
 OF_BOTH_STACKS = (
     "Above is the text as the encoder reads it, below as the decoder does, one place further on, and cross-attention "
     "brings from the one to the other. "
@@ -123,7 +127,7 @@ def choose_explained(drawn: DrawnFlow) -> Quantity | None:
         return None
     kinds: tuple[Kind, ...] = ("prediction", "difference", "text")
     name, config = None, views.network(drawn.reading).config
-    if config.architecture == "decoder" and config.scores_tokens:
+    if config.architecture == "decoder" and config.scores_tokens and config.mixer is None:
         if drawn.choice is None:
             name = metric.rival(drawn.model, drawn.pasted, TOKENS)
     else:
@@ -170,7 +174,7 @@ def show_numbers(p: Panel, shares: View, measures: pd.DataFrame | None) -> None:
 page.begin(FACTS, always=models.always())
 box, menu = st.columns([4, 1], vertical_alignment="bottom")
 with menu:
-    model = models.choose(why_not=why_not, default=models.first())
+    model = models.choose(why_not=why_not, default=models.first(), reads="the stream")
 with box:
     pasted = text_box(model, "Text", "text", FIRST.get(model, PRONOUN), CHARACTERS, height=68, named=False)
 second = st.container(horizontal=True)
@@ -238,7 +242,8 @@ with panel(None) as p:
     measures = compare(state, explained, effects)
     # beside the river, before its numbers
     of_classes = f"{OF_BOTH_STACKS if config.reads_twice else ''}{OF_CLASSES}"
-    page.what_to_see(WHAT_TO_SEE[architecture] if config.classes is None else of_classes)
+    of_mixers = "" if config.mixer is None else OF_MIXERS
+    page.what_to_see((WHAT_TO_SEE[architecture] if config.classes is None else of_classes) + of_mixers)
     if explained is not None and architecture == "decoder" and config.scores_tokens:
         whole = _reading.read(model, pasted, TOKENS)
         metric.elsewhere("the flow of information", whole, explained, drawn.passage.target)

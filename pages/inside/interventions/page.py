@@ -111,7 +111,8 @@ with row:
 has_real = REAL in models.fitting("decoder", why_not=models.silent)
 with beside:
     first = models.first() if section == "sets" else models.DEFAULT
-    model = models.choose(default=first, why_not=without_answers if section == "sets" else answerless)
+    why_not = without_answers if section == "sets" else answerless
+    model = models.choose(default=first, why_not=why_not, reads="the stream")
 with row:
     more, bos = _reading.more_settings(model)
 if section == "sets":

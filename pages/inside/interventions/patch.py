@@ -134,7 +134,7 @@ def picture(p: Panel, read: sources.Reading, source: str, both: PromptPair, answ
     effects.numbers(prediction)
     if not network.config.scores_tokens:
         return  # it writes nothing
-    words = patched_words(names[row], kind, pieces_of(tokenizer, both.target)[position], position)
+    words = patched_words(network.config, names[row], kind, pieces_of(tokenizer, both.target)[position], position)
     when_asked(
         model,
         n,

@@ -19,7 +19,7 @@ from pages.ui.work import live
 from pages.ui.work.filling import fill
 from tfcore.measures import knock_outs
 from tfcore.measures.effect_metric import Quantity
-from tfcore.measures.interventions import ABLATIONS, Action, Part, part_title, parts_of, read_parts, written
+from tfcore.measures.interventions import ABLATIONS, Action, Part, flat_parts, part_title, parts_of, read_parts, written
 from tfcore.measures.knock_outs import LayerEffects
 from tfcore.views.highlights import Chip
 from tfcore.views.inside import interventions as views
@@ -144,7 +144,7 @@ def every_effect(p: Panel, reading: ReadText, changes: Changes, quantity: Quanti
 
     fill(
         ("effects", read, quantity, alone),
-        knock_outs.operations(network, sum(map(len, every)), len(reading.ids)),
+        knock_outs.operations(network, len(flat_parts(every)), len(reading.ids)),
         lambda: knock_outs.knock_out_each(network, plain_of(read).ids, quantity, alone),
         lambda: exact_of(read, quantity, alone),
         draw,
@@ -154,8 +154,9 @@ def every_effect(p: Panel, reading: ReadText, changes: Changes, quantity: Quanti
     )
 
 
-def toggle_part(every: list[list[Part]], chosen: Sequence[Part], event: Event) -> None:
+def toggle_part(every: list[list[Part | None]], chosen: Sequence[Part], event: Event) -> None:
     """A click on a field adds its part to those edited, or takes it away."""
     match event["customdata"]:
         case [int(layer), int(column)] if 0 <= layer < len(every) and 0 <= column < len(every[layer]):
-            live.set_values(edit="own", parts=written(set(chosen) ^ {every[layer][column]}))
+            if (part := every[layer][column]) is not None:
+                live.set_values(edit="own", parts=written(set(chosen) ^ {part}))

@@ -54,7 +54,7 @@ def no_sum(config: ModelConfig, tokenizer: Any) -> str | None:
 page.begin(FACTS, always=_reading.said_always(layer="3", part="head 0"))
 box, menu = st.columns([4, 1], vertical_alignment="bottom")
 with menu:
-    model = models.choose("decoder", why_not=no_sum)
+    model = models.choose("decoder", why_not=no_sum, reads="the stream")
 with box:
     pasted = text_box(model, "Text", "text", TEXT, CHARACTERS, height=68, named=False)
 second = st.container(horizontal=True)

@@ -12,9 +12,12 @@ from pages.inside.stream.choices import ExplainedPrediction, beside_place, choos
 from pages.ui import controls, fragments, head_links, page
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel, panel
+from tfcore.measures.interventions import Whole
 from tfcore.views.inside import stream as views
 from tfcore.views.inside.stream.measure.parts import (
+    FORWARD,
     LARGEST,
+    MIXER,
     contributions_of,
     instalments,
     largest_place,
@@ -22,8 +25,6 @@ from tfcore.views.inside.stream.measure.parts import (
 )
 from tfcore.views.inside.stream.say.parts import logit_sum
 from tfcore.views.sources import Reading, opened
-
-FORWARD = "feed-forward"
 
 
 def who_wrote(reading: ReadText, more: Any, other: Reading | None) -> None:
@@ -82,13 +83,15 @@ def one_part(p: Panel, choice: ExplainedPrediction) -> None:
         if _reading.begins_with_strongest(opened(choice.reading.model)[0].config):
             first = largest_place(attributed)
         layer = controls.place("Layer", "layer", len(shares), first[0])
-        part = controls.select("Part", "part", parts, first[1])
+        there = [name for name, one in zip(parts, attributed.parts[layer], strict=True) if one is not None]
+        part = controls.select("Part", "part", there, first[1] if first[1] in there else there[0])
     with picture:
         click = partial(choose_part, parts, len(shares))
         p.show(views.parts(*what, layer, part), click, "Click a field to see what it writes.")
-    head = None if part == FORWARD else parts.index(part)
+    whole: dict[str, Whole | None] = {FORWARD: None, MIXER: "mix"}
+    head = whole[part] if part in whole else parts.index(part)
     p.show(views.promoted(choice.reading.whole, choice.position, layer, head))
-    if head is not None:
+    if isinstance(head, int) and attributed.attends[layer]:
         head_links.sheets(choice.reading.model, [(layer, head)])
 
 

@@ -20,6 +20,7 @@ from pages.ui.session import session
 from pages.ui.work import jobs, live
 from tfcore import available
 from tfcore.config import Architecture, ModelConfig
+from tfcore.input_checks import other_mixer
 from tfcore.loading import checkpoints, real_models
 from tfcore.loading.special_tokens import SpecialTokens, special_tokens
 from tfcore.tokenizers import vocabulary
@@ -34,7 +35,7 @@ KINDS: dict[Architecture, str] = {
     "encoder-decoder": "an encoder-decoder",
 }
 # What a page reads of each layer of a model: hybrids have a state or a convolution in the place of some attention
-Reads: TypeAlias = Literal["every head", "a head", "the stream", "pictures"]
+Reads: TypeAlias = Literal["every head", "a head", "a head or a state", "the stream", "pictures"]
 OTHER_SCORES = {
     "several": "it judges several classes of a text, each by itself",
     "number": "it gives a text numbers and no classes",
@@ -57,8 +58,9 @@ def choose(
         architectures: of the models that will do; none means all.
         why_not: of a config and a tokenizer, a sentence that says why such a model will not do on this page, or None.
             A shipped one is then not on the list; a visitor's own is, and the page says why.
-        reads: what the page shows of the layers: the attention of all of them, that of one which a visitor chooses, or
-            nothing but what goes in and comes out; or "pictures", which such a model reads in the place of texts.
+        reads: what the page shows of the layers: the attention of all of them, that of one which a visitor chooses,
+            that or the matrix that a state implies, or nothing but what goes in and comes out; or "pictures", which
+            such a model reads in the place of texts.
         options: name -> label of what is on the list besides this visitor's own; None means what ships and will do.
     """
     said = _wanted(key)
@@ -204,16 +206,17 @@ def _misfit(
 
 def without_heads(config: ModelConfig, reads: Reads) -> str | None:
     """Why a hybrid has not the attention that is read of its layers, or None."""
-    there = config.attention_layers
-    if reads == "the stream" or (config.mixer is None and len(there) == config.n_layers):
+    said = other_mixer(config)
+    if reads == "the stream" or said is None:
+        return None
+    if reads == "every head":
+        return f"{said}, and what is shown here reads that of every layer."
+    if config.attention_layers:
         return None
     if reads == "a head":
-        return None if there else "none of its layers has attention, and what is shown here is one head of it."
-    first = next(i for i in range(config.n_layers) if config.mixer_of(i) != "attention")
-    kind = str(config.mixer_of(first))
-    what = {"conv": "a short convolution", "none": "nothing"}.get(kind, "a state")  # none: a feed-forward layer alone
-    place = "beside" if first in there else "in the place of"
-    return f"layer {first} of it has {what} {place} attention, and what is shown here reads that of every layer."
+        return "none of its layers has attention, and what is shown here is one head of it."
+    kinds = {config.mixer_of(layer) for layer in range(config.n_layers)}
+    return None if kinds - {"conv", "none"} else "none of its layers has attention or a state, whose heads are shown."
 
 
 def unfit(config: ModelConfig, architectures: tuple[Architecture, ...]) -> str | None:

@@ -37,6 +37,7 @@ from tfcore.views.sources import Reading
 TEXT = small.ids(1, 9)[0].tolist()
 MODELS = {**small.WIRINGS, "grouped, windowed": {"n_kv_heads": 2, "window": 4}, "post-norm": {"norm_placement": "post"}}
 PRONOUN = "Sam was a little boy. One day, Sam said that"
+EVERY = ((True,) * 6,) * 2  # the heads of two layers
 
 
 def proximities(parts: list[np.ndarray], summed: np.ndarray) -> np.ndarray:
@@ -343,11 +344,11 @@ def test_the_next_token_is_drawn_by_temperature_top_p_and_seed():
 
 
 def test_factors_as_text():
-    factors, exact = read_factors("1.3*-1.5 0.0*0 1.5*1", 2, 6)
+    factors, exact = read_factors("1.3*-1.5 0.0*0 1.5*1", EVERY)
     assert (factors, exact) == ({(0, 0): 0.0, (1, 3): -1.5}, True)
     assert written_factors(factors) == "0.0*0 1.3*-1.5"
     assert written_factors({(0, 1): 2.0, (1, 2): 1.0}) == "0.1*2"
-    assert read_factors("", 2, 6) == ({}, True)
+    assert read_factors("", EVERY) == ({}, True)
     assert factors_of(small.model(), "1.3*2 9.9*0") == {(1, 3): 2.0}
     assert LARGEST == 2.0
 
@@ -356,7 +357,7 @@ def test_factors_as_text():
     "said", ["2.0*0", "0.6*0", "0.0*2.25", "0.0*nan", "0.0", "x", "0.0*1e9", "-1.0*0", "0.-1*0", "*"]
 )
 def test_what_is_no_head_or_factor_is_left_out(said):
-    assert read_factors(f"0.1*0.5 {said}", 2, 6) == ({(0, 1): 0.5}, False)
+    assert read_factors(f"0.1*0.5 {said}", EVERY) == ({(0, 1): 0.5}, False)
 
 
 # ---- the story ----

@@ -38,6 +38,7 @@ def logits(model, ids, *edits):
 
 MODELS = {
     **small.WIRINGS,
+    "a hybrid": small.HYBRID,
     "grouped, windowed": {"n_kv_heads": 2, "window": 4},
     "learned positions, alibi-free": {"positions": "relative"},
     "experts with a capacity": {"experts": ExpertsConfig(n_experts=4, capacity_factor=0.5)},
@@ -235,6 +236,6 @@ def test_the_peak_of_each_row_is_that_of_a_loop():
         "0: this text's own prediction ('g'), 1: the source text's ('f'), measured by their logit difference, which "
         "goes from -1.25 to 2.50. Largest in a row: x: 1.00 at 'e' (3); y: 0.50 at 'a' (0); z: 0.25 at 'b' (1)."
     )
-    assert patched_title("blocks.2.resid_pre", "residual") == "before block 2"
-    assert patched_title("blocks.3.resid_post", "residual") == "after block 3"
-    assert patched_title("blocks.1.mlp_out", "feed-forward") == "feed-forward 1"
+    assert patched_title(small.config(n_layers=4), "blocks.2.resid_pre", "residual") == "before block 2"
+    assert patched_title(small.config(n_layers=4), "blocks.3.resid_post", "residual") == "after block 3"
+    assert patched_title(small.config(n_layers=4), "blocks.1.mlp_out", "feed-forward") == "feed-forward 1"

@@ -38,8 +38,8 @@ def test_it_is_the_slope_of_a_small_step_towards_the_ablation(values, action):
     found = estimate_effects(model, TEXT, DIFFERENCE, action)
     for layer, parts in enumerate(parts_of(model.config)):
         for column, part in enumerate(parts):
-            name = f"blocks.{layer}.{'mlp_out' if part.head is None else 'attn.z'}"
-            heads = None if part.head is None else [part.head]
+            name = f"blocks.{layer}.{'attn.z' if part.is_head else 'mlp_out'}"
+            heads = None if part.head == "ff" else [part.head]
             own = kept[name] if heads is None else kept[name][:, heads]
             end = own.mean(-2, keepdim=True) if action == "mean" else 0 * own
             moved = difference(Edit.add(name, step * (end - own), heads=heads))

@@ -12,8 +12,8 @@ VALUES = np.array([[3.0, -1.0, 0.5], [3.5, -1.2, -0.5], [3.2, -0.9, 0.2]], np.fl
 
 def test_each_part_has_its_mean_its_interval_and_its_prompts():
     means = means_of(VALUES)
-    roles = ["@attention", "@feedforward", "@attention"]
-    figure = interval_dots(means, VALUES, ["a", "b", "c"], roles, ["p", "q", "r"], "fall", dots_height(3))
+    kinds = ["head", "feed-forward", "head"]
+    figure = interval_dots(means, VALUES, ["a", "b", "c"], kinds, ["p", "q", "r"], "fall", dots_height(3))
     theme.check(figure)
     prompts, heads, forward = figure.data
     assert np.allclose(np.reshape(prompts.x, (3, 3)), VALUES)
@@ -32,7 +32,7 @@ def test_each_part_has_its_mean_its_interval_and_its_prompts():
 
 def test_a_part_without_any_effect_has_its_row():
     nothing = np.zeros((2, 1), np.float32)
-    figure = interval_dots(means_of(nothing), nothing, ["a"], ["@feedforward"], ["p", "q"], "fall", 200)
+    figure = interval_dots(means_of(nothing), nothing, ["a"], ["feed-forward"], ["p", "q"], "fall", 200)
     theme.check(figure)
     assert len(figure.data) == 2
     assert figure.layout.xaxis.range[0] < 0 < figure.layout.xaxis.range[1]

@@ -135,7 +135,7 @@ def test_a_click_on_the_board_adds_or_removes_its_part(monkeypatch):
     assert figures(opened())["board"][0]["click"]
     chosen: dict[str, object] = {}
     monkeypatch.setattr(controls, "set_values", lambda **values: chosen.update(values))
-    every = [[Part(layer, head) for head in (0, 1, None)] for layer in range(2)]
+    every = [[Part(layer, head) for head in (0, 1, "ff")] for layer in range(2)]
     switching.toggle_part(every, [Part(0, 1)], {"curve": 0, "point": [1, 2], "x": 2, "y": 1, "customdata": [1, 2]})
     assert chosen == {"edit": "own", "parts": "0.1 1.ff"}
     switching.toggle_part(every, [Part(0, 1)], {"curve": 0, "point": 0, "x": 0, "y": 0, "customdata": [0, 1]})

@@ -73,12 +73,12 @@ def test_every_effect_is_that_of_full_runs(values):
         assert isinstance(more, ExactEffects)
         assert set(more.parts) == set(flat)
         for part, effect in zip(more.parts, more.effects, strict=True):
-            name = f"blocks.{part.layer}.{'mlp_out' if part.head is None else 'attn.z'}"
-            off = Edit.zero(name, heads=None if part.head is None else [part.head])
+            name = f"blocks.{part.layer}.{'attn.z' if part.is_head else 'mlp_out'}"
+            off = Edit.zero(name, heads=None if part.head == "ff" else [part.head])
             assert effect == pytest.approx(whole - difference(model, prompt.clean, off), abs=3e-5)
         for layer in range(2):
             for kind, name in enumerate((f"blocks.{layer}.attn_out", f"blocks.{layer}.mlp_out")):
-                if kind and every[layer][-1].head is not None:
+                if kind and every[layer][-1].head != "ff":
                     assert one.patched[layer, 1] == more.patched[layer, 1] == 0
                     continue
                 value = model(torch.tensor([list(prompt.corrupted)]), capture=[name]).activations[name][0]
@@ -264,7 +264,7 @@ def test_the_templates_for_stories_find_its_heads(name):
     assert said["right"] >= 0.75 * n
     exact = [one for one in found[n:] if isinstance(one, ExactEffects)]
     means = means_of(np.stack([one.effects for one in exact]))
-    heads = {part: place for place, part in enumerate(exact[0].parts) if part.head is not None}
+    heads = {part: place for place, part in enumerate(exact[0].parts) if part.is_head}
     if name == "genders":
         assert means.low[heads[Part(2, 5)]] > 0
 

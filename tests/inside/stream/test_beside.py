@@ -43,7 +43,9 @@ def test_shares_are_those_of_each_and_of_two_models_those_of_kinds():
 
 def test_the_largest_parts_of_either_stand_in_the_order_of_computation():
     attributed = [
-        Contributions(np.array([[heads, 0.0]] * 3), np.array(forward), np.zeros(3), 1.0, 0.0, 0.0, 5.0, 1.0)
+        Contributions(
+            np.array([[heads, 0.0]] * 3), np.array(forward), np.zeros(3), 1.0, 0.0, 0.0, 5.0, 1.0, (), (True,) * 3
+        )
         for heads, forward in ((0.1, [0.0, 2.0, 0.2]), (0.2, [0.0, 0.3, 3.0]))
     ]
     rows = instalments_beside(*attributed, most=3, by_kind=False)

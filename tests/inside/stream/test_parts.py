@@ -8,6 +8,7 @@ import torch
 
 from tests import small
 from tfcore.inspection.edits import Edit
+from tfcore.measures.interventions import Part
 from tfcore.measures.logit_attribution import (
     Contributions,
     Parts,
@@ -53,6 +54,11 @@ KINDS = {
         "norm": "layernorm",
         "bias": True,
         "attn_gate": True,
+    },
+    "a state of more heads first": {
+        "layers": (LayerConfig(mixer="delta"), LayerConfig()),
+        "mixer": MixerConfig(n_heads=8, n_key_heads=4, d_key=5, d_value=6, decay="token", bias=True),
+        "bias": True,
     },
     "attention alone in a layer": {"layers": (LayerConfig(alone=True), LayerConfig())},
     "a norm after the embeddings": {"embed_norm": True, "positions": "learned", "bias": True},
@@ -148,6 +154,25 @@ def test_a_mixer_has_a_share_of_its_own():
     names = ["embedding", "mixer 0", "feed-forward 0", "attention 1", "feed-forward 1", "biases"]
     assert [name for name, _ in instalments(found)] == names
     assert dict(instalments(found))["mixer 0"] == pytest.approx(share, abs=1e-5)
+    shares, names = shares_by_part(found)
+    assert names == [*(f"head {head}" for head in range(6)), "mixer", "feed-forward"]
+    assert np.isnan(shares).tolist() == [[True] * 6 + [False] * 2, [False] * 6 + [True, False]]
+    assert shares[0, 6] == pytest.approx(share, abs=1e-5)
+    assert str(largest_part(found)).startswith("Shares of 9 parts of 2 layers; ")
+    assert promoted_by(model, stream_parts(model, TEXT, 5), Part(0, "mix"))[3] == pytest.approx(
+        contributions(model, stream_parts(model, TEXT, 5), 3, "mean").mixers[0], abs=1e-6
+    )
+
+
+def test_heads_of_a_state_have_shares_of_their_own():
+    model = shaken(**KINDS["a state of more heads first"])
+    found = contributions(model, stream_parts(model, TEXT, 5), 3)
+    cache = model(torch.tensor([TEXT]), capture=("blocks.0.attn.result", "ln_final.scale")).activations
+    direction = model.embed.weight[3] * model.decoder.ln_final.weight
+    shares = cache["blocks.0.attn.result"][0, 5] @ direction / cache["ln_final.scale"][0, 5]
+    np.testing.assert_allclose(found.heads[0], shares, atol=1e-5)
+    assert not found.heads[1, 6:].any()
+    assert [name for name, _ in instalments(found)][1:4] == ["mixer 0", "feed-forward 0", "attention 1"]
 
 
 def test_layer_norm_is_centred_as_in_transformer_lens():
@@ -174,14 +199,18 @@ def test_what_a_part_promotes_is_its_share_in_every_logit(kind):
     parts = stream_parts(model, TEXT, 4)
     for token in (0, 33):
         found = contributions(model, parts, token, "mean")
-        assert promoted_by(model, parts, 1, 2)[token] == pytest.approx(float(found.heads[1, 2]), abs=1e-6)
-        assert promoted_by(model, parts, 0, None)[token] == pytest.approx(float(found.feedforward[0]), abs=1e-6)
+        assert promoted_by(model, parts, Part(1, 2))[token] == pytest.approx(float(found.heads[1, 2]), abs=1e-6)
+        assert promoted_by(model, parts, Part(0, "ff"))[token] == pytest.approx(float(found.feedforward[0]), abs=1e-6)
+
+
+HEADS = tuple(tuple(Part(layer, head) for head in range(3)) for layer in range(2))
 
 
 def planted(**values: object) -> Contributions:
     """Two layers of three heads, all shares different; they add up to 2.5."""
     heads = np.array([[0.5, -1.0, 0.25], [2.0, 0.125, -0.5]])
-    found = Contributions(heads, np.array([0.75, -0.625]), np.zeros(2), 1.5, 0.0, 0.0, 3.0, 1.25)
+    parts = tuple((*HEADS[layer], Part(layer, "ff")) for layer in range(2))
+    found = Contributions(heads, np.array([0.75, -0.625]), np.zeros(2), 1.5, 0.0, 0.0, 3.0, 1.25, parts, (True, True))
     return replace(found, **values)
 
 
@@ -200,7 +229,7 @@ def test_the_sum_names_every_part_in_order():
         "attention 1 +1.62, feed-forward 1 -0.62."
     )
     assert (found.logit_text, found.total_text, found.error_text) == ("3.0000", "3.0000", "0e+00")
-    more = logit_sum(planted(position=0.5, biases=-0.25, feedforward=np.zeros(2)), "x")
+    more = logit_sum(planted(position=0.5, biases=-0.25, feedforward=np.zeros(2), parts=HEADS), "x")
     assert [name for name, _ in more.shares] == ["embedding", "positions", "attention 0", "attention 1", "biases"]
     assert more.count == 9
 
@@ -225,7 +254,7 @@ def test_the_largest_shares_are_those_of_a_loop():
     assert str(largest_part(planted(feedforward=np.array([0.0, 4.0])))) == (
         "Shares of 2 × 4 parts; the largest is feed-forward of layer 1, +4.00 logits."
     )
-    assert largest_part(planted(feedforward=np.zeros(2))).values["parts"] == 3
+    assert largest_part(planted(feedforward=np.zeros(2), parts=HEADS)).values["parts"] == 3
     rng = np.random.default_rng(0)
     for _ in range(5):
         found = planted(heads=rng.normal(size=(2, 3)), feedforward=rng.normal(size=2))
@@ -238,12 +267,12 @@ def test_the_largest_shares_are_those_of_a_loop():
 def test_what_a_part_promotes_most_is_sorted_by_hand():
     model, tokenizer = shaken(), NamedTokenizer([chr(0x100 + i) for i in range(61)])
     parts = stream_parts(model, TEXT, 4)
-    found = most_promoted(model, tokenizer, parts, 1, 2, up=5, down=3)
-    lift = promoted_by(model, parts, 1, 2).tolist()
+    found = most_promoted(model, tokenizer, parts, Part(1, 2), up=5, down=3)
+    lift = promoted_by(model, parts, Part(1, 2)).tolist()
     order = sorted(range(61), key=lambda token: -lift[token])
     assert list(found.ids) == order[:5] + order[-3:]
     assert found.shares == tuple(lift[i] for i in found.ids)
     assert found.tokens == tuple(tokenizer.tokens(list(found.ids)))
     first = ", ".join(f"{token} by {share:.2f}" for token, share in zip(found.tokens[:4], found.shares, strict=False))
     assert str(promotes(found)) == f"head 2 of layer 1 promotes {first}."
-    assert most_promoted(model, tokenizer, parts, 0, None, 1, 1).part == "feed-forward of layer 0"
+    assert most_promoted(model, tokenizer, parts, Part(0, "ff"), 1, 1).part == "feed-forward of layer 0"

@@ -73,7 +73,10 @@ def planted() -> StreamShape:
 def test_names_of_states_and_parts():
     assert stage_names(STAGES) == ["embed", "attn 0", "FF 0"]
     assert stage_names((STAGES[0], "blocks.0.resid_post", "blocks.11.resid_post")) == ["embed", "block 0", "block 11"]
-    assert [part_name("blocks.12.attn_out"), part_name("blocks.12.mlp_out", short=True)] == ["attention 12", "FF 12"]
+    config = small.config()
+    assert part_name(config, "blocks.1.attn_out") == "attention 1"
+    assert part_name(config, "blocks.0.mlp_out", short=True) == "FF 0"
+    assert part_name(small.config(**small.HYBRID), "blocks.1.attn_out") == "mixer 1"
 
 
 def test_the_course_of_one_position_in_words():
@@ -86,8 +89,9 @@ def test_the_course_of_one_position_in_words():
 
 
 def test_what_each_part_adds_in_words():
-    norms, extremes = written_norms(planted(), 1)
-    assert str(written_norms(planted(), 0)[1]) == "Largest norm: attn 0, 7.0. Lowest cosine: FF 0, -0.60."
+    names = ["attn 0", "FF 0"]
+    norms, extremes = written_norms(planted(), 1, names)
+    assert str(written_norms(planted(), 0, names)[1]) == "Largest norm: attn 0, 7.0. Lowest cosine: FF 0, -0.60."
     assert str(norms) == "Norm of what each part adds: attn 0 2.5, FF 0 8.2."
     assert str(extremes) == "Largest norm: FF 0, 8.2. Lowest cosine: attn 0, -0.30."
     turn = largest_turn(planted())
@@ -98,7 +102,8 @@ def test_of_many_parts_those_with_the_largest_norms_are_named():
     parts = tuple(f"blocks.{i // 2}.{'mlp' if i % 2 else 'attn'}_out" for i in range(40))
     added = np.arange(40.0)[:, None] % 17
     found = StreamShape((), np.zeros((0, 1)), np.zeros((0, 1)), parts, added, added)
-    norms = written_norms(found, 0)[0]
+    names = [f"{'FF' if i % 2 else 'attn'} {i // 2}" for i in range(40)]
+    norms = written_norms(found, 0, names)[0]
     kept = dict(one.rsplit(" ", 1) for one in norms.values["norms"].split(", "))
     assert len(kept) == 12
     assert min(map(float, kept.values())) >= sorted(added[:, 0].tolist())[-12]

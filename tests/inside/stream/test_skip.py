@@ -11,6 +11,8 @@ from tfcore.views.inside.stream.say.skip import loss_increases
 
 TEXT = small.ids(1, 9)[0].tolist()
 
+TITLES = ["attention 0", "feed-forward 0", "block 0"]
+
 
 def test_skips_are_edits_one_by_one():
     model = small.model()
@@ -42,24 +44,25 @@ def test_the_skip_that_costs_most():
     names = (("blocks.0.attn_out",), ("blocks.0.mlp_out",), ("blocks.0.attn_out", "blocks.0.mlp_out"))
     increase = rng.normal(size=(3, 7))
     increase[1] += 3
-    found = loss_increases(Skips(names, increase), 2).values
+    found = loss_increases(Skips(names, increase), 2, TITLES).values
     means = [sum(row) / 7 for row in increase.tolist()]
     assert (found["worst"], found["worst_mean"]) == ("feed-forward 0", pytest.approx(max(means)))
     assert (found["chosen"], found["chosen_mean"]) == ("block 0", pytest.approx(means[2]))
     assert (found["raised"], found["tokens"]) == (sum(value > 1 for value in increase[2].tolist()), 7)
-    assert [skip_name(one) for one in names] == ["attention 0", "feed-forward 0", "block 0"]
+    assert [skip_name(small.config(), one) for one in names] == TITLES
     increase[:] = [[0.5] * 7, [0.25] * 7, [2.0, -1, 2, 1, 1, 1, 1]]
-    assert str(loss_increases(Skips(names, increase), 0)) == (
+    assert str(loss_increases(Skips(names, increase), 0, TITLES)) == (
         "Largest mean on this text: block 0, +1.00 nats per token; attention 0: +0.50; tokens whose loss rises by more "
         "than 1 nat with it: 0 of 7."
     )
-    assert loss_increases(Skips(names, increase), 2).values["raised"] == 2, "by more than 1 nat"
+    assert loss_increases(Skips(names, increase), 2, TITLES).values["raised"] == 2, "by more than 1 nat"
 
 
 def test_what_is_not_measured_yet_is_said():
     increase = np.array([[0.5, 0.5], [np.nan, np.nan], [1.0, 2.0]])
     names = (("blocks.0.attn_out",), ("blocks.0.mlp_out",), ("blocks.1.attn_out",))
-    assert str(loss_increases(Skips(names, increase), 1)) == (
+    titles = ["attention 0", "feed-forward 0", "attention 1"]
+    assert str(loss_increases(Skips(names, increase), 1, titles)) == (
         "Largest mean on this text until now: attention 1, +1.50 nats per token; feed-forward 0 is not measured yet."
     )
-    assert "attention 0: +0.50" in str(loss_increases(Skips(names, increase), 0))
+    assert "attention 0: +0.50" in str(loss_increases(Skips(names, increase), 0, titles))

@@ -31,8 +31,6 @@ from tfcore.measures.heads.induction_heads import (
     twice,
 )
 from tfcore.part_configs import LayerConfig, MixerConfig
-from tfcore.views.inside.flow.measure.passages import of_ids
-from tfcore.views.inside.flow.measure.shares import layer_shares
 
 
 def subject(**values):
@@ -143,24 +141,19 @@ def test_too_little_and_other_models_are_refused():
         copying(subject(architecture="encoder"), torch.tensor([[3, 4]]))
 
 
-def test_hybrids_are_refused_by_the_layer_that_has_no_heads_and_states_alone_are_measured():
-    mixer = MixerConfig(n_heads=3, decay="token")
-    ids = torch.tensor([[3, 4, 3, 4]])
+def test_hybrids_are_refused_by_the_layer_that_has_no_heads():
+    mixer, ids = MixerConfig(n_heads=3, decay="token"), torch.tensor([[3, 4, 3, 4]])
     for kinds_of_layers, words in (
         (("attention", "delta"), "layer 1 of this model has a state in the place of attention"),
         (("conv", "conv"), "layer 0 of this model has a short convolution in the place of attention"),
+        (("delta", "delta"), "layer 0 of this model has a state in the place of attention"),
+        (("attention+ssm", "attention"), "layer 0 of this model has a state beside attention"),
     ):
         hybrid = subject(layers=tuple(LayerConfig(mixer=one) for one in kinds_of_layers), mixer=mixer)
-        for measure in (lambda model: copying(model, ids), kinds.repeated_tokens):
-            with pytest.raises(ValueError, match=words):
-                measure(hybrid)
         with pytest.raises(ValueError, match=words):
-            layer_shares(hybrid, of_ids([3, 4, 3], 2))
-    states = subject(layers=(LayerConfig(mixer="delta"),) * 2, mixer=mixer)
-    assert kinds.repeated_tokens(states, rows=1).induction.shape == (2, 3)
-    beside = subject(layers=(LayerConfig(mixer="attention+ssm"),) * 2, mixer=mixer)
-    with pytest.raises(ValueError, match="layer 0 of this model has a state beside attention"):
-        layer_shares(beside, of_ids([3, 4, 3], 2))
+            copying(hybrid, ids)
+        induction = kinds.repeated_tokens(hybrid, rows=1).induction
+        assert induction.any(1).tolist() == ["attention" in kind for kind in kinds_of_layers]
 
 
 def test_random_rows_hold_no_token_twice():

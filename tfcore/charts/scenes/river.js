@@ -461,7 +461,7 @@ function headDot(view, node, dot, before) {
   const { roles } = view.colours
   const factor = view.factors[dot.name] ?? 1
   const colour = tint(dot.colour, view.colours)
-  const words = `head ${dot.label}, ${dot.kind}: ${dot.effect}`, now = factor === 1 ? "as it is" : factor === 0 ? "off" : `times ${factor}`
+  const words = `${dot.label}${dot.kind === "mixer" ? "" : `, ${dot.kind}`}: ${dot.effect}`, now = factor === 1 ? "as it is" : factor === 0 ? "off" : `times ${factor}`
   set(node, { tabindex: 0, ...(view.live
     ? { role: "slider", class: "tf-head", "aria-label": words, "aria-orientation": "vertical", "aria-valuemin": -LARGEST, "aria-valuemax": LARGEST, "aria-valuenow": factor, "aria-valuetext": now }
     : { role: "img", "aria-label": factor === 1 ? words : `${words}; ${now}` }) })

@@ -119,6 +119,10 @@ const enlarged = ({ zoom, columns }) => (zoom && columns.some(one => one.open &&
 /** @param {RiverData} data @param {number} layer @param {number} head */
 const headName = (data, layer, head) => `${data.layers[layer].replace(/^layer /, "")}.${head}`
 
+// As in "head 2.5"; of what stands in the place of attention, as in "mixer 2".
+/** @param {RiverData} data @param {number} layer @param {number} head */
+const headTitle = (data, layer, head) => (data.kinds[layer][head] === "mixer" ? `mixer ${data.layers[layer].replace(/^layer /, "")}` : `head ${headName(data, layer, head)}`)
+
 // A guess, without its number or the end of its word where there is no room for them.
 /** @param {string} word @param {string} number @param {number} room */
 function fitting(word, number, room) {
@@ -211,7 +215,7 @@ function flows(data, is, c, full, places) {
       const told = `from ${data.tokens[key]} to ${data.tokens[query]}, ${(100 * share).toFixed(1)} % of ${data.whole}`
       if (head === null) return void found.push({ ...where, key: `p${one.first}-${one.last}:${key}-${query}`, kind: "ribbon", colour: "@muted", opacity: 0.2, title: (one.open ? "many small routes " : "through these layers ") + told })
       const kind = data.kinds[one.first][head]
-      found.push({ ...where, key: `r${one.first}.${head}:${key}-${query}`, kind: "ribbon", colour: data.hues[kind], opacity: 0.8, name: `from ${data.tokens[key].replace(/^·/, "")}, head ${headName(data, one.first, head)}`, title: `head ${headName(data, one.first, head)} (${kind}) ${told}${data.linked ? ". Click: see this head" : ""}`, ...(data.linked ? { ribbon: /** @type {[number, number, number, number]} */ ([one.first, head, ...cell]) } : {}) })
+      found.push({ ...where, key: `r${one.first}.${head}:${key}-${query}`, kind: "ribbon", colour: data.hues[kind], opacity: 0.8, name: `from ${data.tokens[key].replace(/^·/, "")}, ${headTitle(data, one.first, head)}`, title: `${headTitle(data, one.first, head)} (${kind}) ${told}${data.linked ? ". Click: see this head" : ""}`, ...(data.linked ? { ribbon: /** @type {[number, number, number, number]} */ ([one.first, head, ...cell]) } : {}) })
     })
   })
   return found
@@ -269,10 +273,11 @@ function dots(data, column, { x, y, along }, zoom) {
   const layer = column.first, effects = data.effects[layer], kinds = data.kinds[layer]
   const per = headsInRow(data, along, zoom)
   const step = Math.min(zoom ? 44 : 18, along / per)
-  return effects.map((effect, head) => ({
-    name: `${layer}.${head}`, label: headName(data, layer, head), kind: kinds[head], colour: data.hues[kinds[head]],
-    x: x + (along - step * per) / 2 + step * ((head % per) + 0.5), y: y + (zoom ? LABELLED : DOTS) * Math.floor(head / per),
-    r: 2.2 + 5 * Math.sqrt(Math.min(Math.abs(effect) / (data.largest || 1), 1)), words: zoom ? headName(data, layer, head) : "", chosen: zoom?.head === head,
+  const there = effects.map((effect, head) => ({ effect, head })).filter(({ head }) => kinds[head])
+  return there.map(({ effect, head }, place) => ({
+    name: `${layer}.${head}`, label: headTitle(data, layer, head), kind: kinds[head], colour: data.hues[kinds[head]],
+    x: x + (along - step * per) / 2 + step * ((place % per) + 0.5), y: y + (zoom ? LABELLED : DOTS) * Math.floor(place / per),
+    r: 2.2 + 5 * Math.sqrt(Math.min(Math.abs(effect) / (data.largest || 1), 1)), words: zoom ? (kinds[head] === "mixer" ? "mixer" : headName(data, layer, head)) : "", chosen: zoom?.head === head,
     effect: `without it, ${data.measure} ${effect >= 0 ? "falls" : "rises"} by ${Math.abs(effect).toFixed(2)}${data.exact[layer] ? "" : " (estimate)"}`,
   }))
 }

@@ -97,7 +97,7 @@ export function legend(data, scene, end) {
 /** @param {RiverData} data @returns {[Form, string, string][]} */
 function meanings(data) {
   const open = data.columns.filter(one => one.open)
-  const kinds = [...new Set(open.flatMap(one => data.kinds[one.first]))]
+  const kinds = [...new Set(open.flatMap(one => data.kinds[one.first]))].filter(Boolean)
   /** @type {[Form, string, string][]} */
   const found = [["stream", "@residual", "stream of a token"]]
   if (data.zoom?.weights) found.push(["ribbon", "@attention", "attention weight of the head"], ["ribbon", "@attention/0.2", "the same, of the first token"])

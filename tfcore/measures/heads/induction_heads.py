@@ -123,7 +123,7 @@ def copying(
     config, seq = model.config, ids.shape[1]
     if config.architecture != "decoder" or seq < 2:
         raise ValueError(f"copying needs a decoder and two tokens; got a {config.architecture} and {seq}")
-    check_every_head(config, states=True)
+    check_every_head(config)
     ids = ids.to(model.device)
     names = [f"blocks.{i}.attn.pattern" for i in range(config.n_layers)]
     output = model(ids, capture=names, edits=[*zeroed_heads(off), *edits])

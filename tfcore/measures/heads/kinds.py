@@ -8,11 +8,12 @@ import torch
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
-from tfcore.input_checks import check_every_head
+from tfcore.inspection.capture import layer_of
 from tfcore.model import Transformer
 
 # In the order of the scores; the last two say how spread out a head is that does nothing definite.
 KINDS = ("previous token", "next token", "first token", "self", "duplicate", "induction", "local", "broad")
+NO_ATTENTION = "no attention"  # the kind of a head in a layer of a hybrid that has none
 CROSS_KINDS = ("same place", "first token", "last token", "local", "broad")
 THRESHOLD = 0.4  # a definite behaviour names the head from this mean weight on
 LEAST = 1e-6  # weight that must be left in a row; less is rounding
@@ -36,7 +37,8 @@ class HeadScores:
             first token, last token; local: the 5 tokens to either side of the same place; broad.
             Where learned sinks take a part of the weight, entropy and distance are of what falls on tokens.
         kind: the name that fits best. Induction, if the head does that on repeated random tokens, where nothing else
-            can be copied; else the largest definite score if it is at least 0.4; else local or broad.
+            can be copied; else the largest definite score if it is at least 0.4; else local or broad. NO_ATTENTION,
+            with scores of 0, where all weights of a layer are 0: in a hybrid, one without attention.
         score: what belongs to kind: the weight in that test for induction heads, for others the score on the text.
         entropy: mean entropy of the weights, bits.
         distance: mean distance from query to key, weighted by attention, tokens.
@@ -49,6 +51,11 @@ class HeadScores:
     entropy: Float[ndarray, "layer head"]
     distance: Float[ndarray, "layer head"]
     is_tested: bool = False
+
+    @property
+    def attends(self) -> Bool[ndarray, "layer head"]:
+        """Which heads are attention's; the others stand for layers of a hybrid that have none."""
+        return self.kind != NO_ATTENTION
 
 
 def score_heads(patterns: Float[ndarray, "layer head query key"], ids: Int[ndarray, " key"]) -> HeadScores:
@@ -73,10 +80,11 @@ def mean_scores(measured: Sequence[HeadScores], inducing: Float[ndarray, "layer 
     """
     scores = {kind: np.mean([one.scores[kind] for one in measured], axis=0) for kind in next(iter(measured)).scores}
     entropy, distance = (np.mean([getattr(one, name) for one in measured], axis=0) for name in ("entropy", "distance"))
-    mean = HeadScores(scores, *_name(scores), entropy, distance)
+    lacking = ~measured[0].attends
+    mean = _without(HeadScores(scores, *_name(scores), entropy, distance), lacking)
     if inducing is None:
         return mean
-    is_inducing = inducing >= THRESHOLD
+    is_inducing = (inducing >= THRESHOLD) & ~lacking
     kind = np.where(is_inducing, "induction", mean.kind)
     return replace(mean, kind=kind, score=np.where(is_inducing, inducing, mean.score), is_tested=True)
 
@@ -137,7 +145,17 @@ def _scored(patterns: ndarray, target: dict[str, ndarray], place: ndarray) -> He
         columns["distance"].append(_mean((shares * away).sum(-1)))
     scores = {kind: np.concatenate(rows) for kind, rows in columns.items()}
     entropy, distance = scores.pop("entropy"), scores.pop("distance")
-    return HeadScores(scores, *_name(scores), entropy, distance)
+    lacking = np.array([[not layer.any()] * layer.shape[0] for layer in patterns])
+    return _without(HeadScores(scores, *_name(scores), entropy, distance), lacking)
+
+
+def _without(scores: HeadScores, lacking: Bool[ndarray, "layer head"]) -> HeadScores:
+    """The same, the heads of layers without attention marked."""
+    if not lacking.any():
+        return scores
+    return replace(
+        scores, kind=np.where(lacking, NO_ATTENTION, scores.kind), score=np.where(lacking, 0.0, scores.score)
+    )
 
 
 def _on_tokens(patterns: ndarray) -> ndarray:
@@ -199,14 +217,14 @@ class RepeatedTokens:
 def repeated_tokens(
     model: Transformer, seed: int = 0, length: int = 64, rows: int = 8, distinct: bool = False
 ) -> RepeatedTokens:
-    """Measure heads on `rows` rows of `length` random tokens followed by the same tokens (arXiv:2209.11895).
+    """Measure heads on `rows` rows of `length` random tokens followed by the same tokens (arXiv:2209.11895). Layers of
+    a hybrid without attention have 0.
 
     Args:
         distinct: no token twice in the first copy. Where the vocabulary is small, tokens that occur again by chance
             are copied from, in vain.
     """
     config = model.config
-    check_every_head(config, states=True)
     length = min(length, config.max_seq_len // 2)
     generator = torch.Generator().manual_seed(seed)
     if distinct:
@@ -215,10 +233,13 @@ def repeated_tokens(
     else:
         once = torch.randint(config.vocab_size, (rows, length), generator=generator)
     ids = torch.cat((once, once), dim=1).to(next(model.parameters()).device)
-    output = model(ids, capture=("blocks.*.attn.pattern",))
+    names = [f"blocks.{i}.attn.pattern" for i in config.attention_layers]
+    output = model(ids, capture=names)
     log_p = output.logits[:, :-1].float().log_softmax(-1)
     loss = -log_p.gather(2, ids[:, 1:, None]).mean((0, 2))  # (2 length - 1,)
-    patterns = torch.stack([output.activations[f"blocks.{i}.attn.pattern"] for i in range(config.n_layers)])
+    patterns = log_p.new_zeros(config.n_layers, rows, config.attention.n_heads, 2 * length, 2 * length)
+    for name in names:
+        patterns[layer_of(name)] = output.activations.pop(name)
     previous = patterns.diagonal(-1, -2, -1).mean((1, 3))  # (layer, head)
     induction = patterns.diagonal(1 - length, -2, -1)[..., 1:].mean((1, 3))
     return RepeatedTokens(

@@ -7,7 +7,10 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
+from torch import Tensor
 
+from tfcore.config import ModelConfig
+from tfcore.inspection.capture import layer_of
 from tfcore.measures.heads.kinds import HeadScores, score_cross, score_heads
 from tfcore.measures.heads.part_texts import Part, parts
 from tfcore.measures.one_text import one_text
@@ -26,13 +29,30 @@ class AttentionMaps:
 
     Args:
         ids: the token ids looked at (keys).
-        patterns: attention weights; each row sums to 1, or to less where heads have learned sinks.
+        patterns: attention weights; each row sums to 1, or to less where heads have learned sinks; 0 in layers of a
+            hybrid that have no attention.
         heads: the scores of every head on this text.
     """
 
     ids: Int[ndarray, " key"]
     patterns: Float[ndarray, "layer head query key"]
     heads: HeadScores
+
+
+def in_every_layer(
+    config: ModelConfig, n_layers: int, kept: dict[str, Float[Tensor, "1 head query key"]], tokens: int
+) -> Float[ndarray, "layer head query key"]:
+    """The patterns of all layers of a stack as one array; 0 in layers of a hybrid that have no attention.
+
+    Args:
+        kept: name -> pattern of each layer with attention; emptied, as together they may be hundreds of megabytes.
+        tokens: of the text, where no layer has any.
+    """
+    shape = next((value.shape[1:] for value in kept.values()), (config.attention.n_heads, tokens, tokens))
+    patterns = np.zeros((n_layers, *shape), dtype=np.float32)
+    for name in list(kept):
+        (patterns[layer_of(name)],) = kept.pop(name).float().cpu().numpy()
+    return patterns
 
 
 @torch.no_grad()
@@ -49,16 +69,15 @@ def attention_maps(
         ValueError: no ids, or more than the model's context; decoder_ids that are missing, or that nobody reads.
     """
     part = part or parts(model.config)[0]
-    n_layers = model.config.encoder_layers if part == "encoder" else model.config.decoder_layers
-    names = [NAMES[part].format(i) for i in range(n_layers)]
-    if model.config.architecture == "encoder-decoder" or decoder_ids is not None:
-        written = None if decoder_ids is None else one_text(model, decoder_ids)
+    config, written = model.config, None if decoder_ids is None else one_text(model, decoder_ids)
+    n_layers = config.encoder_layers if part == "encoder" else config.decoder_layers
+    there = [i for i in range(n_layers) if part == "cross" or config.attends(i)]
+    names = [NAMES[part].format(i) for i in there]
+    if config.architecture == "encoder-decoder" or decoder_ids is not None:
         kept = model(one_text(model, ids), decoder_ids=written, capture=names).activations
     else:
         kept = model.activations(one_text(model, ids), names)
-    patterns = np.empty((n_layers, *kept[names[0]].shape[1:]), dtype=np.float32)
-    for layer, name in enumerate(names):  # one after another: together they may be hundreds of megabytes
-        (patterns[layer],) = kept.pop(name).float().cpu().numpy()
+    patterns = in_every_layer(config, n_layers, kept, len(ids))
     read, own = np.asarray(ids), np.asarray(ids if decoder_ids is None else decoder_ids)
     if part == "cross":
         return AttentionMaps(read, patterns, score_cross(patterns))

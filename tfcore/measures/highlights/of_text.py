@@ -1,5 +1,6 @@
 """All highlights of a text, from one pass there and back; one and a part of one more make the first estimates exact."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from tfcore.inspection.edits import Edit
 from tfcore.measures.answers import answers_of
 from tfcore.measures.attribution_patching import FirstOrder, first_order, part_effects, part_names
 from tfcore.measures.effect_metric import logits_of
+from tfcore.measures.heads.maps import in_every_layer
 from tfcore.measures.heads.sink import sink_tokens, without_keys
 from tfcore.measures.highlights.links import Link, links
 from tfcore.measures.highlights.usual import UsualWeights
@@ -118,7 +120,7 @@ class Highlights:
     Args:
         tokens: how many the text has.
         links: the strongest links between words; empty where no head has one.
-        on_first: mean weight of all heads on the first token.
+        on_first: mean weight of all heads on the first token; NaN where no layer has attention.
         repeated: the longest repeated spans.
         surprises: the least expected tokens; empty where a model does not predict the next token.
         decision: None there, too, but for the class of a text.
@@ -170,17 +172,18 @@ def highlights(
     if not ids or model.config.architecture == "encoder-decoder":
         raise ValueError("highlights need a token, and a model of one stack")
     words = words_of(tokenizer, ids)
-    names = [f"blocks.{layer}.attn.pattern" for layer in range(model.config.n_layers)]
+    names = [f"blocks.{layer}.attn.pattern" for layer in model.config.attention_layers]
     run = _there_and_back(model, tokenizer.decode(list(ids)), words, ids, names)
     with torch.no_grad():
         maps = model.activations(one_text(model, ids), names) if run is None else run.found.values
-    patterns = torch.cat([maps[name] for name in names]).float().cpu().numpy()
+    patterns = in_every_layer(model.config, model.config.n_layers, {name: maps[name] for name in names}, len(ids))
+    first = patterns[list(model.config.attention_layers), :, 1:, 0]
     hidden = sink_tokens(tokenizer, ids, around=model.config.architecture == "encoder")
     rest = without_keys(patterns, hidden)
     return Highlights(
         tokens=len(ids),
         links=links(tokenizer, ids, rest, hidden, words, usual),
-        on_first=float(patterns[:, :, 1:, 0].mean()) if len(ids) > 1 else 1.0,
+        on_first=float(first.mean()) if first.size else (1.0 if names else math.nan),
         repeated=repeated_spans(tokenizer, ids, rest),
         surprises=_surprises(tokenizer, ids, run.logits) if run is not None and model.config.classes is None else (),
         decision=None if run is None else _decision(model, tokenizer, ids, run),

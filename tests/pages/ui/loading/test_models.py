@@ -66,15 +66,17 @@ DENSE = (
     "bloom",
     "names",
     "lfm2",
+    "mamba2",
+    "qwen3.5",
+    "falcon-h1",
+    "nemotron-h",
 )
-HYBRIDS = ("lfm2",)
-EVERY_HEAD = (
-    *("heads", "heads cut", "masks", "positions", "walkthrough", "induction", "circuit", "stream", "lens"),
-    *("interventions", "patches"),
-)
+HYBRIDS = dict.fromkeys(("mamba2", "qwen3 next", "qwen3.5", "nemotron-h"), "layer 0 of it has a state in the place of")
+HYBRIDS |= {"lfm2": "layer 0 of it has a short convolution", "falcon-h1": "layer 0 of it has a state beside attention"}
+EVERY_HEAD = ("masks", "positions", "walkthrough", "induction", "circuit")
 ENCODERS = ("bert", "feelings", "answers", "roberta", "albert", "mpnet", "deberta", "modernbert")
 BOTH = ("t5", "umt5", "bart", "agreement", "marian", "m2m100")
-MIXTURES = ("mixtral", "gpt-oss", "qwen3 mixture", "qwen2 mixture", "deepseek")
+MIXTURES = ("mixtral", "gpt-oss", "qwen3 mixture", "qwen2 mixture", "deepseek", "qwen3 next")
 NO_EXPERTS = dict.fromkeys(DENSE, "it has no experts") | dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder")
 INSTEAD = (
     {  # where a page shows another model, and what it says
@@ -82,16 +84,18 @@ INSTEAD = (
         "expert specialisation": NO_EXPERTS,
         "other routing rules": NO_EXPERTS,
         "masks": dict.fromkeys(BOTH, "needs a decoder or an encoder"),
-        "words": dict.fromkeys(BOTH, "needs a decoder or an encoder"),
+        "words": dict.fromkeys(BOTH, "needs a decoder or an encoder") | {"mamba2": "none of its layers has attention"},
         "walkthrough": dict.fromkeys(BOTH, "needs a decoder or an encoder")
         | dict.fromkeys(("feelings", "names"), "it tells classes apart")
         | {"deepseek": "from one normalised latent vector (MLA)", "answers": "whether an answer starts or ends there"},
         "dropout": dict.fromkeys(BOTH, "needs a decoder or an encoder"),
-        "activations": dict.fromkeys(BOTH, "needs a decoder or an encoder") | dict.fromkeys(MIXTURES, "are experts"),
+        "activations": dict.fromkeys(BOTH, "needs a decoder or an encoder")
+        | dict.fromkeys(MIXTURES, "are experts")
+        | dict.fromkeys(("mamba2", "nemotron-h"), "has no feed-forward layer"),
         "positions": dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder") | {"bloom": "are alibi"},
         "position table": dict.fromkeys(BOTH, "needs a decoder or an encoder")
         | dict.fromkeys((*DENSE[1:], "modernbert", *MIXTURES), "are rope")
-        | {"bloom": "are alibi", "deberta": "are disentangled"},
+        | {"bloom": "are alibi", "deberta": "are disentangled", "mamba2": "are none", "nemotron-h": "are none"},
         "merges": dict.fromkeys(
             ("llama", "names", "bert", "feelings", "answers", "albert", "deberta", "t5", "umt5", "marian"),
             "is no byte-level BPE",
@@ -114,14 +118,16 @@ INSTEAD = (
     }
 )
 for page in EVERY_HEAD:
-    INSTEAD[page] = INSTEAD.get(page, {}) | dict.fromkeys(HYBRIDS, "layer 0 of it has a short convolution")
+    INSTEAD[page] = INSTEAD.get(page, {}) | HYBRIDS
 # Parts that show stories whatever is chosen, or do the same with every family: one is enough.
 ALIKE = ("embeddings", "skip", "neurons", "heads compared", "merges", "share", "parameters", "norms", "dropout")
 HEADLESS = ("heads", "heads cut", "masks", "your model", "text in bits", "generation")  # where it makes a difference
 
 
-@pytest.mark.parametrize("family", often(own_folders.FAMILIES, ["feelings"]))
+@pytest.mark.parametrize("family", often([*own_folders.FAMILIES, *own_folders.HYBRIDS], ["feelings"]))
 def test_every_page_shows_it_or_says_why_not(allowed, family):
+    if family in own_folders.HYBRIDS:
+        own_folders.write(allowed, family)
     assert not brought(f"./{family}").model.halved
     shown_or_said_why_not(family)
 

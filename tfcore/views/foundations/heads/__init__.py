@@ -3,6 +3,7 @@ one width is cut into heads."""
 
 from tfcore.views.foundations.heads.every_head import head as head
 from tfcore.views.foundations.heads.every_head import head_map as head_map
+from tfcore.views.foundations.heads.every_head import implied as implied
 from tfcore.views.foundations.heads.every_head import layer_mean as layer_mean
 from tfcore.views.foundations.heads.every_head import mosaic as mosaic
 from tfcore.views.foundations.heads.every_head import one_token as one_token

@@ -10,6 +10,7 @@ from tfcore.charts.tokens import token_heatmap
 from tfcore.measures.heads.kinds import Place, score_heads
 from tfcore.measures.heads.sink import without_keys
 from tfcore.measures.token_text import tick_labels, visible
+from tfcore.mixers import implied_matrix
 from tfcore.views.finding import Finding, state
 from tfcore.views.foundations.heads import say
 from tfcore.views.foundations.heads.draw import maps
@@ -19,6 +20,8 @@ from tfcore.views.foundations.heads.draw.maps import MAP_CELLS, Form
 from tfcore.views.foundations.heads.measure.attention import (
     Order,
     attention,
+    heads_in,
+    implied_of,
     kinds,
     kinds_rest_on,
     longer_side,
@@ -44,7 +47,7 @@ from tfcore.views.foundations.heads.measure.attention_maps import (
 )
 from tfcore.views.foundations.heads.measure.head_ranking import KIND, rank_heads, standard_kinds
 from tfcore.views.foundations.heads.measure.head_table import head_table
-from tfcore.views.sources import Reading
+from tfcore.views.sources import Reading, opened
 from tfcore.views.view import View, view
 
 KEYS = 256  # columns of one token's row; more tokens share them
@@ -78,7 +81,7 @@ def head_map(reading: Reading, order: Order, layer: int, head: int) -> View:
         result=known,
         chart=chart,
         described=say.kinds_of_heads(known) if by_kind else None,
-        findings=() if by_kind else (strongest,),
+        findings=(*(() if by_kind else (strongest,)), *other_layers(reading)),
         note=f"Measured on {on}{first}; induction on repeated random tokens.{without}" if by_kind else "",
         table=lambda: head_table(attention(reading).maps.heads, known),
         formula=r"A = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}} + \text{mask}\right)",
@@ -108,7 +111,8 @@ def mosaic(reading: Reading, order: Order, layer: int, head: int, log: bool = Fa
     labels = [f"{str(known.kind[place]).replace(' token', '')} {ranking.label(place)}" for place in places]
     columns = maps.mosaic_columns(len(places), known.kind.shape[1])
     layers = sorted({layer for layer, _ in places})
-    some = f" Shown are {len(places)} of {known.kind.size} heads" if len(places) < known.kind.size else ""
+    total = int(known.attends.sum())
+    some = f" Shown are {len(places)} of {total} heads" if len(places) < total else ""
     where = f", of layers {layers[0]} to {layers[-1]}." if some and len(layers) > 1 else "." if some else ""
     hidden = "".join(f" {one}" for one in sinks(read))
     full = "darker is more weight, by its logarithm from 0.001 to 1" if log else "full colour is weight 1"
@@ -127,7 +131,55 @@ def mosaic(reading: Reading, order: Order, layer: int, head: int, log: bool = Fa
     )
 
 
+def other_layers(reading: Reading) -> tuple[Finding, ...]:
+    """The layers of a hybrid of which there are no attention weights, in a sentence."""
+    said = say.other_layers(opened(reading.model)[0].config)
+    return () if said is None else (said,)
+
+
 # ---- one head ----
+
+
+@view
+def implied(reading: Reading, layer: int, head: int) -> View:
+    """The (query, key) matrix that the state of a layer implies, which stands in the place of attention: its outputs
+    are that matrix times the values (arXiv:2405.21060, section 3).
+
+    Raises:
+        ValueError: the layer has attention, or neither.
+    """
+    config = opened(reading.model)[0].config
+    if config.attends(layer) or not heads_in(config, layer):
+        raise ValueError(f"layer {layer} carries no state in the place of attention; see the map of all heads")
+    matrix, read = implied_of(reading, layer)[head].copy(), attention(reading)
+    drawn = slice(-MAP_CELLS, None)
+    labels, cells = tick_labels(read.queries)[drawn], matrix[drawn, drawn]
+    most = float(np.abs(np.tril(cells, -1)).max()) or float(np.abs(cells).max()) or 1.0
+    skip = " What a token adds of its own value besides (D v) is not in it." if config.mixer_of(layer) == "ssm" else ""
+    part = f" Shown are the last {MAP_CELLS} of {len(matrix)} tokens." if len(matrix) > MAP_CELLS else ""
+    chart = token_heatmap(
+        cells,
+        labels,
+        blocked=np.triu(np.ones(cells.shape, dtype=bool), 1),
+        height=580,
+        scale="@signed",
+        zmin=-most,
+        zmax=most,
+        hover="%{y} has %{z:.3g} of the value of %{x}",
+    )
+    return View(
+        key="implied",
+        title=f"Layer {layer}, head {head}: the matrix that its state implies",
+        result=matrix,
+        chart=chart,
+        min_width=350,
+        findings=(say.implied_rows(matrix, layer, head, read.queries, read.keys),),
+        note=f"Colours end at the largest entry below the diagonal.{skip}{part}",
+        table=lambda: map_table(matrix, read.queries, read.keys),
+        formula=r"o_i = q_i^\top S_i = \sum_{j \le i} M_{ij}\, v_j",
+        papers="arXiv:2405.21060, section 3; as it is computed, with its rules, on the page on linear-time mixers.",
+        code=(implied_matrix,),
+    )
 
 
 @view
@@ -194,6 +246,8 @@ def rolled_out(
 ) -> View:
     """Attention rollout: layers multiplied, half of each being the residual connection (arXiv:2005.00928). See head."""
     read = attention(reading)
+    if said := other_layers(reading):
+        raise ValueError(f"rollout multiplies the attention of all layers; {said[0]}")
     *_, rolled = rollout(read.maps.patterns[: layer + 1])
     hidden: tuple[Finding, ...] = (hidden_sink(read),) if read.hides_sink else ()
     if read.learned_sink is not None:
@@ -274,7 +328,7 @@ def one_token(reading: Reading, order: Order, layer: int, head: int, token: int,
     patterns = read.maps.patterns
     places: list[Place] = tile_places(reading, order, layer)
     places = places if chosen in places else [chosen, *places]
-    every = len(places) == patterns.shape[0] * patterns.shape[1]
+    every = len(places) == int(kinds(reading).attends.sum())
     which = "every head" if every else "the heads that are shown above"
     weights, step = pool_keys(some_heads(patterns[:, :, [token]], places).squeeze(1), KEYS)
     pooled = f" A cell shows the largest weight of {step} tokens, of which the first is named." if step > 1 else ""

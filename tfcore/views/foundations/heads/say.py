@@ -82,14 +82,15 @@ class HeadKinds(Finding):
 
 def head_kinds(scores: HeadScores, places: Sequence[Place]) -> HeadKinds:
     """Describe what each of these heads does."""
-    return HeadKinds(tuple(head_kind(scores, *place) for place in places), scores.kind.size)
+    return HeadKinds(tuple(head_kind(scores, *place) for place in places), int(scores.attends.sum()))
 
 
 def kinds_of_heads(kinds: HeadScores) -> Statement:
     """How many heads of each kind a model has, the most frequent first."""
-    names, counts = np.unique(kinds.kind.ravel().astype(str), return_counts=True)
+    own = kinds.kind[kinds.attends].astype(str)
+    names, counts = np.unique(own, return_counts=True)
     named = ", ".join(f"{counts[i]} {names[i]}" for i in np.argsort(-counts, kind="stable"))
-    return state("kinds", "Kinds of the {total} heads: {named}.", total=kinds.kind.size, named=named)
+    return state("kinds", "Kinds of the {total} heads: {named}.", total=len(own), named=named)
 
 
 def strongest_heads(ranking: Ranking, queries: Sequence[str], keys: Sequence[str], query: int, key: int) -> Statement:
@@ -106,7 +107,8 @@ def strongest_heads(ranking: Ranking, queries: Sequence[str], keys: Sequence[str
     first = ranking.order[:FIRST]
     named = ", ".join(f"{layer}.{head} with {ranking.label((layer, head))}{ranking.unit}" for layer, head in first)
     template = "Of {total} heads, the largest {what}: {named}."
-    return state("strongest heads", template, total=ranking.values.size, what=what, named=named, heads=first)
+    total = int((~np.isnan(ranking.values)).sum())
+    return state("strongest heads", template, total=total, what=what, named=named, heads=first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +164,53 @@ def rollout_on_first(
 def rollout_without_sinks() -> Statement:
     """The statement that a rollout leaves out the weight on learned sinks."""
     return state("rollout without sinks", "What learned sinks take moves no token: each row is divided by its sum.")
+
+
+# ---- layers of hybrids ----
+
+
+def other_layers(config: ModelConfig) -> Statement | None:
+    """What layers of a hybrid have in the place of attention or beside it, of which no weights are shown; None where
+    all have attention alone."""
+    kinds = [config.mixer_of(layer) for layer in range(config.n_layers)]
+    words = {"attention+ssm": "a state beside attention", "conv": "a convolution", "none": "no mixing of tokens"}
+    what = {layer: words.get(kind, "a state") for layer, kind in enumerate(kinds) if kind != "attention"}
+    if not what:
+        return None
+    groups = {
+        said: ", ".join(str(i) for i, one in what.items() if one == said) for said in dict.fromkeys(what.values())
+    }
+    listed = "; ".join(f"{said} in layer{'s' if ',' in layers else ''} {layers}" for said, layers in groups.items())
+    template = "No attention weights are shown of: {listed}."
+    if any(said == "a state" for said in groups):
+        template += " Choose a layer with a state to see the matrix that it implies."
+    return state("other layers", template, listed=listed)
+
+
+def implied_rows(
+    matrix: Float[ndarray, "query key"], layer: int, head: int, queries: Sequence[str], keys: Sequence[str]
+) -> Statement:
+    """The sums of the rows of a matrix that a state implies, how many of its entries are negative, and the largest by
+    size between two different tokens."""
+    sums, seen = matrix.sum(1), np.tril(np.ones(matrix.shape, dtype=bool))
+    apart = np.where(np.tril(seen, -1), np.abs(matrix), 0.0)
+    query, key = (int(i) for i in np.unravel_index(apart.argmax(), apart.shape))
+    farthest = "" if len(matrix) < 2 else " Largest between two tokens: {weight:+.2f}, of {key} ({at}) for {query}."
+    return state(
+        "implied",
+        "Layer {layer}, head {head} carries a state in the place of attention; this is the matrix that the state "
+        "implies. Its rows sum to {low:.2f} to {high:.2f}, {negative:.0%} of its entries are below 0: no "
+        f"probabilities.{farthest}",
+        layer=layer,
+        head=head,
+        low=float(sums.min()),
+        high=float(sums.max()),
+        negative=float((matrix[seen] < 0).mean()),
+        weight=float(matrix[query, key]),
+        query=_word(queries[query]),
+        key=_word(keys[key]),
+        at=key,
+    )
 
 
 # ---- two heads side by side ----

@@ -22,7 +22,7 @@ from tfcore.views.inside.flow.measure import routes as measure_routes
 from tfcore.views.inside.flow.measure import shares
 from tfcore.views.inside.flow.measure.columns import Column
 from tfcore.views.inside.flow.measure.heads import Cell, HeadEffects, Matrix
-from tfcore.views.inside.flow.measure.passages import Passage, read_passage
+from tfcore.views.inside.flow.measure.passages import Passage, heads_there, read_passage
 from tfcore.views.inside.flow.measure.routes import Flow, LayerGuesses, factors_of
 from tfcore.views.inside.flow.measure.shares import LayerShares, Recorded
 from tfcore.views.kept import kept
@@ -344,12 +344,18 @@ def compared(
         return None
     tokens = [explained.token, *([] if against is None else [against])]
     words = [visible(piece) for piece in opened(reading.model)[1].tokens(tokens)]
-    is_exact = bool(effects.exact.all())
+    is_exact, there = bool(effects.exact.all()), np.array(heads_there(network(reading).config))
     finding = say.compare(
-        words[0], flow.carried, direct, effects.values, is_exact=is_exact, against=words[1] if words[1:] else None
+        words[0],
+        flow.carried,
+        direct,
+        effects.values,
+        is_exact=is_exact,
+        against=words[1] if words[1:] else None,
+        mixers=flow.mixers,
     )
     effect = f"effect when off ({explained.unit})"
     columns = {"share of the state": flow.carried, "share of the logit": direct, effect: effects.values}
-    names = [flow.head(layer, head) for layer, head in np.ndindex(direct.shape)]
-    table = pd.DataFrame({"head": names} | {name: values.ravel().round(4) for name, values in columns.items()})
+    names = [flow.head(int(layer), int(head)) for layer, head in np.argwhere(there)]
+    table = pd.DataFrame({"head": names} | {name: values[there].round(4) for name, values in columns.items()})
     return finding, table.sort_values(effect, ascending=False)

@@ -28,6 +28,11 @@ def how_drawn(sampling: Sampling) -> str:
 WIDEST = 5  # heads that are compared
 
 
+def titled(name: str) -> str:
+    """A head of a flow in a sentence, as in "head 2.5"; a mixer's name is a title."""
+    return name if name.startswith("mixer") else f"head {name}"
+
+
 def heads_beside(first: Flow, second: Flow, names: tuple[str, str]) -> Statement:
     """How many of the WIDEST heads that carry most in one text do so in another text."""
     here, there = ([one.head(*place) for place in _widest(one)] for one in (first, second))
@@ -91,9 +96,8 @@ class Story(Finding):
         if self.widest is not None:
             head, source, share = self.widest
             of = " of the state" if of_state else ""
-            told += (
-                f"the widest ribbon of one head comes from '{visible(source)}' through head {head}, {share:.1%}{of}. "
-            )
+            one = "" if head.startswith("mixer") else " of one head"
+            told += f"the widest ribbon{one} comes from '{visible(source)}' through {titled(head)}, {share:.1%}{of}. "
         else:
             above = f"{SMALLEST:.1%}" + (" and is above the threshold" if self.threshold else "")
             told += f"no head brings from another token what is at least {above}. "
@@ -137,7 +141,7 @@ def story(
         widest = (flow.head(first.layer, first.head), tokens[first.key], first.share)
     order = flow.stream[0].argsort()[::-1][:most]
     origins = tuple((tokens[i], float(flow.stream[0, i])) for i in order if flow.stream[0, i] > 0)
-    edited = ", ".join(f"head {flow.head(*place)} × {by:g}" for place, by in sorted(factors.items()))
+    edited = ", ".join(f"{titled(flow.head(*place))} × {by:g}" for place, by in sorted(factors.items()))
     at, whole = tokens[flow.target], whole_of(toward)
     place = None if is_last else flow.target
     return Story(guess, probability, at, widest, origins, flow.followed, flow.threshold, edited, whole, place)
@@ -164,7 +168,7 @@ def explained_as(model: Transformer, passage: Passage, answers: Answers, quantit
 
 @dataclass(frozen=True, slots=True)
 class HeadMeasures(Finding):
-    """The head that each measure puts first, as "2.5", with its value.
+    """The head that each measure puts first, as "2.5" (or a mixer, as "mixer 2"), with its value.
 
     Args:
         token: the next token.
@@ -194,13 +198,14 @@ class HeadMeasures(Finding):
         if self.against is not None:
             logit += f" above that of '{self.against}'"
             what, unit = "that difference", "logits"
-        carried = f"Head {self.carried[0]} carries most of the state from token to token, {self.carried[1]:.0%}"
+        heads = [titled(name) for name, _ in (self.carried, self.direct, self.effect)]
+        carried = f"{heads[0].capitalize()} carries most of the state from token to token, {self.carried[1]:.0%}"
         if not self.carried[1]:
             carried = "No head carries anything from another token"
-        first = f"{carried}; head {self.direct[0]} writes most of {logit} itself, {self.direct[1]:+.2f}; "
+        first = f"{carried}; {heads[1]} writes most of {logit} itself, {self.direct[1]:+.2f}; "
         if self.effect[1] < SMALL:
             return f"{first}without any one of them {what} falls by less than {SMALL} {unit} ({how})."
-        first += f"without head {self.effect[0]} {what} falls most, by {self.effect[1]:.2f} {unit} ({how})."
+        first += f"without {heads[2]} {what} falls most, by {self.effect[1]:.2f} {unit} ({how})."
         if self.names == 1:
             return f"{first} The {'three' if self.carried[1] else 'other two'} measures agree on the first head."
         return (
@@ -210,12 +215,20 @@ class HeadMeasures(Finding):
 
 
 def compare(
-    token: str, carried: Matrix, direct: Matrix, effects: Matrix, *, is_exact: bool, against: str | None = None
+    token: str,
+    carried: Matrix,
+    direct: Matrix,
+    effects: Matrix,
+    *,
+    is_exact: bool,
+    against: str | None = None,
+    mixers: int | None = None,
 ) -> HeadMeasures:
-    """Which head each measure puts first; matrices as of the functions above."""
-    return HeadMeasures(token, _largest(carried), _largest(direct), _largest(effects), is_exact, against)
+    """Which head each measure puts first; matrices as of the functions above, and mixers of the flow."""
+    first = [_largest(values, mixers) for values in (carried, direct, effects)]
+    return HeadMeasures(token, first[0], first[1], first[2], is_exact, against)
 
 
-def _largest(values: Matrix) -> tuple[str, float]:
+def _largest(values: Matrix, mixers: int | None) -> tuple[str, float]:
     layer, head = np.unravel_index(int(np.nanargmax(values)), values.shape)
-    return f"{layer}.{head}", float(values[layer, head])
+    return f"mixer {layer}" if head == mixers else f"{layer}.{head}", float(values[layer, head])

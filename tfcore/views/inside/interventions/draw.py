@@ -13,13 +13,14 @@ from tfcore.charts.tokens import MOST_LABELS, SLANT, label_room, ticks
 from tfcore.views.inside.interventions.measure.prompt_means import Means
 
 ROW = 32  # pixels of a part
+ROLES = {"head": "@attention", "mixer": "@cat6", "feed-forward": "@feedforward"}  # kind of part -> its colour
 
 
 def estimate_scatter(
     estimate: Float[ndarray, " part"],
     exact: Float[ndarray, " part"],
     names: Sequence[str],
-    is_head: Sequence[bool],
+    kinds: Sequence[str],
     end: float,
     unit: str,
     height: int,
@@ -27,6 +28,7 @@ def estimate_scatter(
     """Estimated against exact effects, one point a part; on the diagonal they agree.
 
     Args:
+        kinds: of the parts, see ROLES.
         end: where both axes end; points beyond lie on the border, as triangles.
     """
     border = 1.1 * end
@@ -35,8 +37,8 @@ def estimate_scatter(
             [-border, border], [-border, border], "@muted", name="estimate = exact", width=1, dash="dot", hover=False
         )
     ]
-    for name, role, wanted in (("head", "@attention", True), ("feed-forward layer", "@feedforward", False)):
-        kept = [i for i, one in enumerate(is_head) if one == wanted]
+    for kind, role in ROLES.items():
+        kept = [i for i, one in enumerate(kinds) if one == kind]
         if not kept:
             continue
         x, y = exact[kept], estimate[kept]
@@ -46,7 +48,7 @@ def estimate_scatter(
                 x.clip(-border, border).astype(np.float32),
                 y.clip(-border, border).astype(np.float32),
                 role,
-                name=name,
+                name="feed-forward layer" if kind == "feed-forward" else kind,
                 size=[9 if one else 6 for one in far.tolist()],
                 symbol=["triangle-up" if one else "circle" for one in far.tolist()],
                 hover="%{text}: exact %{customdata[0]:+.2f}, estimate %{customdata[1]:+.2f}",
@@ -80,7 +82,7 @@ def interval_dots(
     means: Means,
     values: Float[ndarray, "prompt part"],
     names: Sequence[str],
-    roles: Sequence[str],
+    kinds: Sequence[str],
     prompts: Sequence[str],
     axis: str,
     height: int,
@@ -90,7 +92,7 @@ def interval_dots(
     Args:
         means: of `values` over the prompts.
         names: of the parts.
-        roles: of their colours, as in "@attention".
+        kinds: of the parts, see ROLES.
         prompts: in words, safe for plotly.
         axis: what the numbers are, with their unit.
         height: in pixels.
@@ -110,8 +112,8 @@ def interval_dots(
             customdata=[prompt for prompt in prompts for _ in names],
         )
     ]
-    for role, kind in (("@attention", "head"), ("@feedforward", "feed-forward")):
-        kept = [place for place, one in enumerate(roles) if one == role]
+    for kind, role in ROLES.items():
+        kept = [place for place, one in enumerate(kinds) if one == kind]
         if not kept:
             continue
         mean, low, high = (part[kept] for part in (means.mean, means.low, means.high))

@@ -99,7 +99,7 @@ def patched(
     columns = exact_patches(reading, source, answers, kind) if so_far is None else list(so_far)
     estimate = estimated_patches(reading, source, answers, kind)
     shares, names = patching.known_shares(columns, estimate), patching.patched_names(model.config, kind)
-    titles = [patching.patched_title(name, kind) for name in names]
+    titles = [patching.patched_title(model.config, name, kind) for name in names]
     tokens, others = pieces_of(tokenizer, both.target), pieces_of(tokenizer, both.source)
     pairs = zip(tick_labels(others, 10), tick_labels(tokens, 10), strict=True)
     labels = [f"{theirs}→{own}" if i in both.differing else own for i, (theirs, own) in enumerate(pairs)]
@@ -156,7 +156,7 @@ def patched_next(reading: Reading, source: str, kind: Kind, row: int, position: 
         answers_of(model, tokenizer),
         tokens[-1],
         len(tokens) - 1,
-        ("this text", say.patched_words(name, kind, tokens[position], position)),
+        ("this text", say.patched_words(model.config, name, kind, tokens[position], position)),
         token,
         None if against == token else against,
     )

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
+from tfcore.config import ModelConfig
 from tfcore.measures import knock_outs
 from tfcore.measures.answers import Answers
 from tfcore.measures.interventions import Part, part_title
@@ -26,7 +27,7 @@ NAMED = 3  # parts that a sentence names
 
 
 def largest_effect(
-    effects: Float[ndarray, "layer part"], parts: Sequence[Sequence[Part]], start: str, of: str, unit: str
+    effects: Float[ndarray, "layer part"], parts: Sequence[Sequence[Part | None]], start: str, of: str, unit: str
 ) -> Statement:
     """The part whose ablation makes a quantity fall most, the one whose ablation makes it rise, if there is one, and
     how many hardly matter; NaN is no effect.
@@ -39,7 +40,7 @@ def largest_effect(
     effects = knock_outs.without_rounding(effects)
     known = effects[~np.isnan(effects)]
     ends = (np.unravel_index(at, effects.shape) for at in (np.nanargmax(effects), np.nanargmin(effects)))
-    most, least = (part_title(parts[int(layer)][int(column)]) for layer, column in ends)
+    most, least = (_title(parts, int(layer), int(column)) for layer, column in ends)
     rises = "; lowest: {lowest_part}, {lowest:+.2f}" if known.min() <= -SMALL else ""
     return state(
         "largest effect",
@@ -78,18 +79,19 @@ def one_point_a_part() -> Statement:
 def estimate_against_exact(
     estimate: Float[ndarray, "layer part"],
     exact: Float[ndarray, "layer part"],
-    parts: Sequence[Sequence[Part]],
+    parts: Sequence[Sequence[Part | None]],
     unit: str,
 ) -> Statement:
     """How near estimates come to exact effects: Pearson's correlation, over all parts and over heads alone, where there
     is one; of the parts with a tenth of the largest exact effect, how many have an estimate of its sign; and the part
     that the estimate misses by most."""
     estimate, exact = knock_outs.without_rounding(estimate), knock_outs.without_rounding(exact)
-    is_head = np.array([[part.head is not None for part in layer] for layer in parts])
-    least = float(np.abs(exact).max()) / 10
+    there = ~np.isnan(exact)
+    is_head = np.array([[part is not None and part.is_head for part in layer] for layer in parts])
+    least = float(np.nanmax(np.abs(exact))) / 10
     large = np.abs(exact) >= max(least, knock_outs.ROUNDING)
-    layer, column = (int(i) for i in np.unravel_index(np.abs(estimate - exact).argmax(), exact.shape))
-    every, heads = correlation(estimate.ravel(), exact.ravel()), correlation(estimate[is_head], exact[is_head])
+    layer, column = (int(i) for i in np.unravel_index(np.nanargmax(np.abs(estimate - exact)), exact.shape))
+    every, heads = correlation(estimate[there], exact[there]), correlation(estimate[is_head], exact[is_head])
     of_heads = "" if heads is None else ", {heads:.2f} over heads alone"
     start = (
         "" if every is None else f"Correlation of estimate and exact effect: {{every:.2f}} over all parts{of_heads}. "
@@ -104,18 +106,24 @@ def estimate_against_exact(
         least=least,
         unit=unit,
         same_sign=int((np.sign(estimate) == np.sign(exact))[large].sum()),
-        part=part_title(parts[layer][column]),
+        part=_title(parts, layer, column),
         estimate=float(estimate[layer, column]),
         exact=float(exact[layer, column]),
     )
 
 
+def _title(parts: Sequence[Sequence[Part | None]], layer: int, column: int) -> str:
+    """The title of a part that is there."""
+    part = parts[layer][column]
+    return "" if part is None else part_title(part)
+
+
 # ---- patches ----
 
 
-def patched_words(name: str, kind: Kind, token: str, position: int) -> str:
+def patched_words(config: ModelConfig, name: str, kind: Kind, token: str, position: int) -> str:
     """A patch in words."""
-    title = patched_title(name, kind)
+    title = patched_title(config, name, kind)
     what = f"the residual stream {title}" if kind == "residual" else title
     return f"{what} patched at '{visible(token)}' ({position})"
 
@@ -354,5 +362,5 @@ def largest_means(means: Means, names: Sequence[str], how: str) -> Statement:
         level=LEVEL,
         named="; ".join(f"{names[i]} {mean[i]:+.2f} ({low[i]:+.2f} to {high[i]:+.2f})" for i in order),
         unsure=int(means.unsure.sum()),
-        parts=mean.size,
+        parts=int((~np.isnan(mean)).sum()),
     )

@@ -6,7 +6,7 @@ import pandas as pd
 
 from tfcore.charts.boards import board, board_height
 from tfcore.measures import attribution_patching, statistics
-from tfcore.measures.interventions import part_title, parts_of
+from tfcore.measures.interventions import columns_of, part_title, parts_of
 from tfcore.measures.token_text import label
 from tfcore.views.inside.interventions import say
 from tfcore.views.inside.interventions.draw import dots_height, interval_dots
@@ -75,7 +75,7 @@ def prompt_effects(
             means,
             values,
             names,
-            ["@feedforward" if part.head is None else "@attention" for part in parts],
+            [part.kind for part in parts],
             [f"{label(one.clean, 60)} → {label(one.answer)}" for one in prompts[: len(values)]],
             "mean fall of the metric, 95% interval (logits)",
             height=dots_height(len(parts)),
@@ -114,7 +114,7 @@ def prompt_board(
     prompt_effects."""
     network = opened(model)[0]
     effects = measured(model, table, patched, bos) if so_far is None else so_far
-    columns, axis = ["FF" if part.head is None else str(part.head) for part in parts_of(network.config)[0]], ""
+    columns, axis = columns_of(parts_of(network.config)), ""
     both, rows = prompt_means.board_means(effects, patched), prompt_means.board_names(network, patched)
     means, exact = both
     how = f"Zero ablation of each part, {both.how}"
@@ -144,5 +144,5 @@ def prompt_board(
         min_width=340,
         findings=(say.largest_means(means, names, how), *([end] if end.beyond else [])),
         note="A cross: the interval includes 0.",
-        table=lambda: pd.DataFrame({"part": names, **means.columns, "exact": exact.ravel()}),
+        table=lambda: pd.DataFrame({"part": names, **means.columns, "exact": exact.ravel()}).dropna(),
     )

@@ -18,13 +18,16 @@ from tfcore.measures.interventions import (
     Action,
     EditedRun,
     Part,
+    columns_of,
     continue_text,
     edits_for,
     effect_between,
+    flat_parts,
     part_title,
     parts_of,
     read_parts,
     run_edited,
+    titles_of,
 )
 from tfcore.measures.knock_outs import LayerEffects
 from tfcore.measures.one_text import last_tokens
@@ -132,7 +135,7 @@ def switched(
     estimate = estimated_of(reading, quantity, action)
     exact = knock_outs.all_effects(by_layer, len(every)) if by_layer else np.full_like(estimate, np.nan)
     values, missing = knock_outs.merged(estimate, exact)
-    end = scale_end(values, [[part_title(part) for part in layer] for layer in every], least=0.5)
+    end = scale_end(values, titles_of(every), least=0.5)
     start = f"{ABLATIONS[action].capitalize()} of each part alone"
     of = quantity_name(quantity, answers_of(model, tokenizer))
     return View(
@@ -141,7 +144,7 @@ def switched(
         result=(estimate, exact),
         chart=board(
             values,
-            ["FF" if part.head is None else str(part.head) for part in every[0]],
+            columns_of(every),
             f"{ABLATIONS[action]} of layer %{{y}}, part %{{text}}: %{{z:+.2f}} {quantity.unit}",
             limit=end.end,
             estimated=missing,
@@ -176,19 +179,19 @@ def agreement(
     estimate = estimated_of(reading, quantity, action)
     by_layer = exact_of(reading, quantity, action) if so_far is None else so_far
     exact = knock_outs.all_effects(by_layer, len(every))
-    names = [[part_title(part) for part in layer] for layer in every]
+    names = titles_of(every)
     end = scale_end(np.concatenate([estimate, exact]), [*names, *names], least=1e-3).end
-    flat = [part for layer in every for part in layer]
+    flat, there = flat_parts(every), ~np.isnan(exact)
     near = say.estimate_against_exact(estimate, exact, every, quantity.unit)
     return View(
         key="agreement",
         title="Estimate and exact",
         result=(estimate, exact),
         chart=estimate_scatter(
-            estimate.ravel(),
-            exact.ravel(),
+            estimate[there],
+            exact[there],
             [part_title(part) for part in flat],
-            [part.head is not None for part in flat],
+            [part.kind for part in flat],
             end,
             quantity.unit,
             height=360,
@@ -203,11 +206,12 @@ def agreement(
 
 
 def _table(
-    parts: Sequence[Sequence[Part]], estimate: Float[ndarray, "layer part"], exact: Float[ndarray, "layer part"]
+    parts: Sequence[Sequence[Part | None]], estimate: Float[ndarray, "layer part"], exact: Float[ndarray, "layer part"]
 ) -> pd.DataFrame:
     """Every part with its estimated and its exact effect."""
-    flat = [str(part) for layer in parts for part in layer]
-    return pd.DataFrame({"part": flat, "estimate": estimate.ravel(), "exact": exact.ravel()})
+    there = np.array([[part is not None for part in layer] for layer in parts])
+    names = [str(part) for part in flat_parts(parts)]
+    return pd.DataFrame({"part": names, "estimate": estimate[there], "exact": exact[there]})
 
 
 @view

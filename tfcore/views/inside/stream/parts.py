@@ -4,6 +4,7 @@ import pandas as pd
 
 from tfcore.charts.boards import board, board_height
 from tfcore.charts.promoted import promoted_figure
+from tfcore.measures.interventions import Part, Whole, columns_of, flat_parts, part_title
 from tfcore.measures.logit_attribution import (
     Against,
     Contributions,
@@ -93,7 +94,7 @@ def parts(reading: Reading, position: int, token: int, against: Against, layer: 
         result=attributed,
         chart=board(
             shares,
-            ["FF" if name == "feed-forward" else name.removeprefix("head ") for name in names],
+            columns_of(attributed.parts),
             "layer %{y}, part %{text}: %{z:.3f} logits",
             limit=end.end,
             selected=[(layer, names.index(part))],
@@ -104,7 +105,8 @@ def parts(reading: Reading, position: int, token: int, against: Against, layer: 
         findings=(
             state(
                 "fields",
-                "One field per head{forward}: (layer, part) = {shape}. {largest}",
+                "One field per head{mixer}{forward}: (layer, part) = {shape}. {largest}",
+                mixer=", per convolution or state beside attention (mix)" if "mixer" in names else "",
                 forward=" or feed-forward layer (FF)" if "feed-forward" in names else "",
                 shape=shares.shape,
                 largest=largest_part(attributed),
@@ -118,21 +120,19 @@ def parts(reading: Reading, position: int, token: int, against: Against, layer: 
 def _table(attributed: Contributions) -> pd.DataFrame:
     """Every part with its share."""
     rows = [("embedding", attributed.embedding), ("positions", attributed.position), ("biases", attributed.biases)]
-    for layer, heads in enumerate(attributed.heads):
-        rows += [(f"head {layer}.{head}", share) for head, share in enumerate(heads.tolist())]
-        rows += [(f"mixer {layer}", float(attributed.mixers[layer]))] if attributed.mixers[layer] else []
-        rows.append((f"feed-forward {layer}", float(attributed.feedforward[layer])))
+    rows += [(part_title(part), attributed.share(part)) for part in flat_parts(attributed.parts)]
     return pd.DataFrame([*rows, ("logit of the model", attributed.logit)], columns=["part", "share"])
 
 
 @view
-def promoted(reading: Reading, position: int, layer: int, head: int | None) -> View:
+def promoted(reading: Reading, position: int, layer: int, head: int | Whole | None) -> View:
     """The logits that one head or feed-forward layer raises and lowers most by what it writes at a position.
 
     Args:
-        head: None for the feed-forward layer.
+        head: "ff" (or None) for the feed-forward layer, "mix" for a convolution or a state beside attention.
     """
-    ids, pieces = read_of(reading).ids, promoted_of(reading, position, layer, head)
+    part = Part(layer, "ff" if head is None else head)
+    ids, pieces = read_of(reading).ids, promoted_of(reading, position, part)
     classes = opened(reading.model)[0].config.classes
     following = ids[position + 1] if classes is None and position + 1 < len(ids) else None
     marked = pieces.ids.index(following) if following in pieces.ids else None

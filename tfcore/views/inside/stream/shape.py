@@ -11,7 +11,7 @@ from tfcore.views.inside.stream.measure.shape import AXES, Measure, angles, shap
 from tfcore.views.inside.stream.measure.skip import part_name
 from tfcore.views.inside.stream.measure.text import read_of
 from tfcore.views.inside.stream.say.shape import stream_curve, written_norms
-from tfcore.views.sources import Reading
+from tfcore.views.sources import Reading, opened
 from tfcore.views.view import View, view
 
 
@@ -52,8 +52,9 @@ def added(reading: Reading, position: int) -> View:
     """The update of each part to the stream at one position: its norm, and its cosine to the stream. See shape."""
     stream = shape_of(reading)
     norms, along = stream.added[:, position], stream.along[:, position]
-    names = [part_name(name, short=True) for name in stream.parts]
-    largest, extremes = written_norms(stream, position)
+    config = opened(reading.model)[0].config
+    names = [part_name(config, name, short=True) for name in stream.parts]
+    largest, extremes = written_norms(stream, position, names)
     return View(
         key="writes",
         title="What each part adds",

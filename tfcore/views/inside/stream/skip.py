@@ -68,7 +68,7 @@ def loss_increase(
     titles = skip_titles(config)
     row, rows = titles.index(skipped), rows_shown(titles, skipped)
     named, values = [titles[i] for i in rows], losses.loss_increase[rows]
-    increases = loss_increases(losses, row)
+    increases = loss_increases(losses, row, titles)
     return View(
         key="increase",
         title="Loss increase of every token",

@@ -11,7 +11,7 @@ from numpy import ndarray
 
 from tfcore.charts import kit
 from tfcore.charts.theme import HEAD_KINDS, base_layout, build
-from tfcore.measures.heads.kinds import Place
+from tfcore.measures.heads.kinds import NO_ATTENTION, Place
 
 ROW = 22  # pixels of a layer; fewer where there are many
 MOST = 440  # pixels of all layers
@@ -38,18 +38,16 @@ def kind_map(kinds: ndarray, scores: Float[ndarray, "layer head"], selected: Pla
     for i, name in enumerate(names):
         cells[kinds == name] = i
     stops = [[edge / n, HEAD_KINDS[name]] for i, name in enumerate(names) for edge in (i, i + 1)]
-    words = [
-        [f"{kinds[p]} {scores[p]:.2f}" for p in ((layer, head) for head in range(kinds.shape[1]))]
-        for layer in range(kinds.shape[0])
-    ]
+    words = [[_said(kind, score) for kind, score in zip(*row, strict=True)] for row in zip(kinds, scores, strict=True)]
     trace = _cells(cells, words, -0.5, n - 0.5, stops)
+    named = [name for name in names if name != NO_ATTENTION]
     legend: list[dict[str, Any]] = [
         kit.dots(
             [None], [None], HEAD_KINDS[name], name=f"{name} ({counted[name]})", symbol="square", size=11, hover=False
         )
-        for name in names
+        for name in named
     ]
-    layout = _layout(kinds.shape, selected, kind_map_height(kinds), n * LEGEND)
+    layout = _layout(kinds.shape, selected, kind_map_height(kinds), len(named) * LEGEND)
     layout["legend"] = {
         "orientation": "v", "x": 0, "xanchor": "left", "y": 0, "yref": "container", "yanchor": "bottom",
         "font": {"size": 12}, "itemclick": False, "itemdoubleclick": False, "traceorder": "normal",
@@ -57,9 +55,13 @@ def kind_map(kinds: ndarray, scores: Float[ndarray, "layer head"], selected: Pla
     return build([trace, *legend], {**layout, "showlegend": True})
 
 
+def _said(kind: str, score: float) -> str:
+    return kind if kind == NO_ATTENTION else f"{kind} {score:.2f}"
+
+
 def kind_map_height(kinds: ndarray) -> int:
     """Pixels of kind_map."""
-    return _rows(kinds.shape[0]) + 52 + len(set(kinds.ravel())) * LEGEND + 8
+    return _rows(kinds.shape[0]) + 52 + len({*kinds.ravel()} - {NO_ATTENTION}) * LEGEND + 8
 
 
 def value_map(values: Float[ndarray, "layer head"], most: float, selected: Place) -> go.Figure:
@@ -67,7 +69,7 @@ def value_map(values: Float[ndarray, "layer head"], most: float, selected: Place
 
     A click carries x, the head, and y, the layer.
     """
-    words = [[f"{value:.2f}" for value in row] for row in values.tolist()]
+    words = [["no attention" if np.isnan(value) else f"{value:.2f}" for value in row] for row in values.tolist()]
     trace = _cells(values.astype(np.float32), words, 0.0, most, "@seq:attention")
     trace |= {
         "showscale": True,

@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 from jaxtyping import Float
 from numpy import ndarray
 
+from tfcore.config import ModelConfig
 from tfcore.measures.heads.kinds import HeadScores, Place
 from tfcore.measures.heads.part_texts import Part, parts
+from tfcore.measures.one_text import one_text
 from tfcore.views.foundations.heads.measure.attention_maps import (
     AttentionReading,
     pool,
@@ -68,6 +70,34 @@ def attention(reading: Reading) -> AttentionReading:
     if attended is None:
         raise ValueError("the tokenizer of this model makes no token of this text; type something else")
     return attended
+
+
+def _implied(reading: Reading, layer: int) -> Float[ndarray, "head query key"]:
+    model, name = opened(reading.model)[0], f"blocks.{layer}.attn.pattern"
+    kept_there = model.activations(one_text(model, attention(reading).maps.ids.tolist()), name)
+    matrices: Float[ndarray, "head query key"] = kept_there[name].squeeze(0).float().cpu().numpy()
+    return matrices
+
+
+implied_of = kept(_implied, entries=8)  # the matrices that the states of a layer imply
+
+
+def heads_in(config: ModelConfig, layer: int) -> int:
+    """How many heads of a layer have a (query, key) matrix: those of attention, or of a state in its place."""
+    if config.attends(layer):
+        return config.attention.n_heads
+    return 0 if config.mixer is None or config.mixer_of(layer) in ("conv", "none") else config.mixer.n_heads
+
+
+def layers_shown(reading: Reading) -> list[int]:
+    """The layers that have such matrices, in the part that is meant."""
+    config, layers = opened(reading.model)[0].config, len(attention(reading).maps.patterns)
+    return [layer for layer in range(layers) if part_of(reading) != "decoder" or heads_in(config, layer)]
+
+
+def can_roll_out(reading: Reading) -> bool:
+    """Whether rows of all layers can be multiplied: all are attention, of a text on itself."""
+    return attention(reading).within and bool(attention(reading).maps.heads.attends.all())
 
 
 def map_of_head(reading: Reading, layer: int, head: int) -> Float[ndarray, "query key"]:
@@ -153,7 +183,7 @@ def tile_places(reading: Reading, by: Order, layer: int) -> list[Place]:
     """
     known = kinds(reading)
     places = ranked(reading, by).order if by.sort == "score" else order(known, by.sort)
-    fitting = [place for place in places if by.kind in ("all", known.kind[place])]
+    fitting = [place for place in places if known.attends[place] and by.kind in ("all", known.kind[place])]
     if by.sort == "place" and len(fitting) > TILES:
         layers = max(1, TILES // known.kind.shape[1])
         first = layer // layers * layers

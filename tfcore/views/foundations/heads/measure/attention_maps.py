@@ -30,7 +30,7 @@ class AttentionReading:
         queries, keys: the query tokens and the key tokens.
         dropped: how many tokens of the text did not fit.
         sink: which keys are taken for sinks; see sink_tokens.
-        sink_weight: mean weight of every head on them.
+        sink_weight: mean weight of every head on them; NaN where a layer has no attention.
         hides_sink: the maps are without them.
         learned_sink: mean weight of every head on its learned sink, which is no token; None where heads have none.
     """
@@ -79,6 +79,7 @@ def read_attention(
     maps = attention_maps(model, read.ids, part=part, decoder_ids=read.decoder_ids)
     sink = sink_tokens(tokenizer, maps.ids.tolist(), around=part != "decoder")
     weight = weight_on(maps.patterns, sink, within=part != "cross")
+    weight = np.where(maps.heads.attends, weight, np.nan)  # of layers that have attention
     learned = 1 - maps.patterns.sum(-1).mean(-1) if model.config.attention.sinks else None
     reading = AttentionReading(maps, queries, keys, dropped, sink, weight, False, learned)
     return without_sink(reading) if hide_sink else reading
@@ -159,7 +160,8 @@ def sinks(reading: AttentionReading, layer: int | None = None, head: int | None 
 
 
 def _mean_of(weight: Float[ndarray, "layer head"], layer: int | None, head: int | None) -> float:
-    return float(weight[slice(None) if layer is None else layer][..., slice(None) if head is None else head].mean())
+    some = weight[slice(None) if layer is None else layer][..., slice(None) if head is None else head]
+    return float(np.nanmean(some))
 
 
 def _whose(layer: int | None, head: int | None) -> str:

@@ -55,7 +55,7 @@ class Ranking:
     Args:
         by: KIND (how strongly the head is what its kind says), PAIR (weight from one token to another), ENTROPY (bits),
             DISTANCE (tokens), or a kind of HeadScores.scores.
-        values: (layer, head).
+        values: (layer, head); NaN where a layer has no attention.
         most: the end of the colour scale.
     """
 
@@ -94,13 +94,14 @@ def rank_heads(
         kinds: on the standard texts.
         query, key: of PAIR.
     """
+    values, most = kinds.score if by == KIND else scores.scores.get(by, kinds.score), 1.0
     if by == PAIR:
-        return Ranking(by, patterns[:, :, query, key], 1.0)
-    if by == ENTROPY:
-        return Ranking(by, scores.entropy, float(np.log2(max(2, patterns.shape[-1]))))
-    if by == DISTANCE:
-        return Ranking(by, scores.distance, max(1.0, float(scores.distance.max())))
-    return Ranking(by, kinds.score if by == KIND else scores.scores[by], 1.0)
+        values = patterns[:, :, query, key]
+    elif by == ENTROPY:
+        values, most = scores.entropy, float(np.log2(max(2, patterns.shape[-1])))
+    elif by == DISTANCE:
+        values, most = scores.distance, max(1.0, float(scores.distance.max()))
+    return Ranking(by, values if kinds.attends.all() else np.where(kinds.attends, values, np.nan), most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,5 +167,6 @@ def striking_head(kinds: HeadScores) -> Place:
     """The head to look at first: the strongest induction head, else the strongest one that does something definite."""
     score = np.where(kinds.kind == "induction", 1 + kinds.score, kinds.score)
     score = np.where(np.isin(kinds.kind, SPREAD), score - 1, score)
+    score = np.where(kinds.attends, score, -np.inf)
     best = int(score.argmax())
     return best // score.shape[1], best % score.shape[1]

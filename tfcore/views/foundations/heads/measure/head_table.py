@@ -24,7 +24,7 @@ def score_columns(scores: HeadScores) -> list[str]:
 
 
 def head_table(scores: HeadScores, kinds: HeadScores) -> pd.DataFrame:
-    """Every head with everything measured about it, one row each.
+    """Every head of attention with everything measured about it, one row each.
 
     Args:
         scores: on a text.
@@ -41,5 +41,6 @@ def head_table(scores: HeadScores, kinds: HeadScores) -> pd.DataFrame:
             "mean distance (tokens)": scores.distance[layer, head],
         }
         for layer, head in order(scores, "place")
+        if kinds.attends[layer, head]
     ]
     return pd.DataFrame(rows)

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from tfcore.attention import Attention, WholeNorm, attention_scores, attention_weights, softcapped
 from tfcore.config import ModelConfig
+from tfcore.input_checks import other_mixer
 from tfcore.inspection.capture import scored
 from tfcore.measures.heads.matrices_of_heads import why_no_head_matrices
 from tfcore.measures.heads.part_texts import Part
@@ -105,6 +106,8 @@ class ScoreParts:
 
 def why_no_parts(config: ModelConfig) -> str | None:
     """Why the scores of a model are no sums over what was written before, or None."""
+    if said := other_mixer(config):
+        return f"{said}, and what that writes is not taken apart."
     if config.attention.softcap is None:
         return why_no_head_matrices(config)
     cap = config.attention.softcap

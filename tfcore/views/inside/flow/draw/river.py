@@ -79,7 +79,7 @@ def river_scene(
         tokens: of the text, as plain text.
         flow: of the state or the logit that is explained.
         columns: its layers, open or folded.
-        kinds: of the heads, by layer and head.
+        kinds: of the heads, by layer and head; empty where there is none.
         factors: heads that are changed.
         guesses: after each layer the top prediction and its probability; None where there is none.
         measure: what the effects are of, in words.
@@ -88,6 +88,7 @@ def river_scene(
         weights: of that head: query, key and attention weight.
         cell: of that head, at these tokens.
     """
+    named = sorted({one for row in kinds for one in row if one})
     kept = carrying(flow.stream, flow.target)
     values = [[round(float(effect), 3) for effect in layer] for layer in effects.values]
     ribbons = [[[one.query, one.key, round(one.share, 4), one.head] for one in column.ribbons] for column in columns]
@@ -107,7 +108,7 @@ def river_scene(
         "largest": float(abs(effects.values).max(initial=0.0)) or 1.0,
         "measure": measure,
         "kinds": [list(row) for row in kinds],
-        "hues": {kind: LOUDER.get(kind, HEAD_KINDS[kind]) for kind in sorted({one for row in kinds for one in row})},
+        "hues": {kind: LOUDER.get(kind, HEAD_KINDS[kind]) for kind in named},
         "factors": {f"{layer}.{head}": by for (layer, head), by in factors.items()},
         "guesses": [one and [one[0], round(one[1], 4)] for one in guesses],
         "next": [[token, round(probability, 5)] for token, probability in mouth.following],

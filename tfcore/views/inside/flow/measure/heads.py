@@ -24,10 +24,18 @@ from tfcore.measures.knock_outs import LayerEffects, knock_out_each
 from tfcore.measures.logit_attribution import contributions, stream_parts
 from tfcore.model import Transformer
 from tfcore.views.foundations.heads.measure.attention import kinds_of
-from tfcore.views.inside.flow.measure.passages import Passage, attention_layers
+from tfcore.views.inside.flow.measure.passages import (
+    Passage,
+    attention_layers,
+    columns_of_heads,
+    edit_of,
+    heads_there,
+    is_mixer,
+)
 from tfcore.views.inside.flow.measure.shares import Factors, Recorded, edits_of
 from tfcore.views.sources import Source, opened
 
+MIXER = "mixer"  # in the place of a kind
 Matrix = Float[ndarray, "layer head"]
 
 
@@ -47,11 +55,11 @@ class HeadEffects:
 def unmeasured(model: Transformer) -> HeadEffects:
     """Effects of 0, none of them exact: what there is before anything is measured."""
     layers = len(attention_layers(model.config))
-    return HeadEffects(np.zeros((layers, model.config.attention.n_heads), np.float32), np.zeros(layers, bool))
+    return HeadEffects(np.zeros((layers, columns_of_heads(model.config)), np.float32), np.zeros(layers, bool))
 
 
 def head_kinds(model: Source) -> list[list[str]]:
-    """The kind of each head, by attention layer and head."""
+    """The kind of each head, by attention layer and head; "mixer" for what is no head, empty where there is none."""
     config = opened(model)[0].config
 
     def of(part: Part | None, layers: int) -> list[list[str]]:
@@ -60,6 +68,9 @@ def head_kinds(model: Source) -> list[list[str]]:
             return [["broad"] * config.attention.n_heads] * layers
         return [[str(kind) for kind in layer] for layer in kinds.kind]
 
+    if config.mixer is not None:
+        both = zip(of(None, config.n_layers), heads_there(config), strict=True)
+        return [[kind if one else "" for kind, one in zip([*row, MIXER], own, strict=True)] for row, own in both]
     if config.architecture != "encoder-decoder":
         return of(None, config.n_layers)
     own, cross = of("decoder", config.decoder_layers), of("cross", config.decoder_layers)
@@ -78,7 +89,8 @@ def measure_heads(
     nothing, n_heads = unmeasured(model), model.config.attention.n_heads
     values, exact = nothing.values, nothing.exact
     effects: Iterator[LayerEffects]
-    if quantity is not None and model.config.architecture == "decoder":  # which reads no token after the target
+    plain = model.config.architecture == "decoder" and model.config.mixer is None
+    if quantity is not None and plain:  # which reads no token after the target
         ids = passage.ids if quantity.kind == "text" else passage.until
         if estimate:
             values = estimate_effects(model, ids, quantity, "zero")[:, :n_heads].astype(np.float32)
@@ -87,13 +99,13 @@ def measure_heads(
     else:
         effects = knock_out_heads(model, passage, quantity)
     for one in effects:
-        values[one.layer], exact[one.layer] = one.effects[:n_heads], True
+        values[one.layer], exact[one.layer] = one.effects[: values.shape[1]], True
         yield HeadEffects(values.copy(), exact.copy())
 
 
 @torch.no_grad()
 def knock_out_heads(model: Transformer, passage: Passage, quantity: Quantity | None) -> Iterator[LayerEffects]:
-    """The exact effects of switching off each head alone, by one run each: of a model of any wiring.
+    """The exact effects of switching off each head, or mixer, alone, by one run each: of a model of any wiring.
 
     Args:
         quantity: see measure_heads; of one token or of two.
@@ -117,22 +129,24 @@ def knock_out_heads(model: Transformer, passage: Passage, quantity: Quantity | N
 
     now = passage.run(model).hidden.squeeze(0)[passage.row].float()
     whole = value()
-    for k, layer in reversed(list(enumerate(attention_layers(model.config)))):
-        name = layer.activation("z")
-        effects = [whole - value(Edit.zero(name, heads=[head])) for head in range(model.config.attention.n_heads)]
+    for k, there in reversed(list(enumerate(heads_there(model.config)))):
+        off = [edit_of(model.config, k, head, 0.0) if one else None for head, one in enumerate(there)]
+        effects = [0.0 if edit is None else whole - value(edit) for edit in off]
         yield LayerEffects(k, np.array(effects, np.float32))
 
 
 def head_weights(
     model: Transformer, passage: Passage, run: Recorded, layer: int, head: int, least: float = 0.01
 ) -> list[tuple[int, int, float]]:
-    """The attention of a head: query token, key token and attention weight, as places in the passage.
+    """The attention of a head: query token, key token and attention weight, as places in the passage; none of a mixer.
 
     Args:
         run: one pass over the passage.
         least: weights below it are left out.
     """
     there = attention_layers(model.config)[layer]
+    if is_mixer(model.config, head) or not heads_there(model.config)[layer][head]:
+        return []
     queries, keys = passage.places(there)
     weights = run.here[there.activation("pattern")][head].float().cpu().numpy()
     found = zip(*np.nonzero(weights >= least), strict=True)
@@ -163,7 +177,7 @@ class Cell:
 def head_cell(
     model: Transformer, passage: Passage, factors: Factors, layer: int, head: int, query: int, key: int
 ) -> Cell | None:
-    """One cell of the attention of a head; None where the query token may not look at the key token.
+    """One cell of the attention of a head; None where the query token may not look at the key token, and of a mixer.
 
     Args:
         factors: heads that are multiplied.
@@ -171,7 +185,8 @@ def head_cell(
     """
     config, there = model.config, attention_layers(model.config)[layer]
     queries, keys = passage.places(there)
-    if query not in queries or key not in keys:
+    is_head = heads_there(config)[layer][head] and not is_mixer(config, head)
+    if not is_head or query not in queries or key not in keys:
         return None
     rotated = "rot_" if there.activation("rot_q") in known_names(config) else ""
     names = [there.activation(name) for name in (f"{rotated}q", f"{rotated}k", "scores", "pattern")]
@@ -188,10 +203,18 @@ def head_cell(
 
 
 def direct_by_head(model: Transformer, passage: Passage, token: int, against: int | None = None) -> Matrix | None:
-    """The direct share of each head in the logit of the token after the target, above that of another token or the mean
-    of all logits; None where the stream is no plain sum (post-norm), and in a model that does not predict the next
-    token."""
+    """The direct share of each head and mixer in the logit of the token after the target, above that of another token
+    or the mean of all logits; None where the stream is no plain sum (post-norm), and in a model that does not predict
+    the next token."""
     if model.config.norm.placement == "post" or model.config.architecture != "decoder" or model.config.head != "lm":
         return None
     parts = stream_parts(model, passage.until, passage.target)
-    return contributions(model, parts, token, "mean" if against is None else against).heads
+    shares = contributions(model, parts, token, "mean" if against is None else against)
+    if model.config.mixer is None:
+        return shares.heads
+    n_heads, attends = model.config.attention.n_heads, np.array(shares.attends)
+    direct = np.full((model.config.n_layers, n_heads + 1), np.nan)
+    direct[attends, :n_heads] = shares.heads[attends, :n_heads]
+    carries = np.array([there[-1] for there in heads_there(model.config)])
+    direct[carries, -1] = (np.where(attends, 0.0, shares.heads.sum(1)) + shares.mixers)[carries]
+    return direct

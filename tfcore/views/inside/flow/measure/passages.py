@@ -7,6 +7,7 @@ from typing import cast
 
 from tfcore.block import Block
 from tfcore.config import ModelConfig
+from tfcore.inspection.capture import of_mixer
 from tfcore.inspection.edits import Edit
 from tfcore.measures.masked_tokens import mask_of, with_blanks
 from tfcore.measures.one_text import first_tokens, last_tokens, one_text, piece_of, pieces_of, shortened
@@ -65,6 +66,37 @@ def attention_layers(config: ModelConfig) -> tuple[AttentionLayer, ...]:
         for cross in (False, True)
     )
     return (*encoder, *decoder)
+
+
+def columns_of_heads(config: ModelConfig) -> int:
+    """How many places for heads a layer has: those of attention and, in a hybrid, behind them one for its mixer, all
+    that is there in the place of attention or beside it."""
+    return config.attention.n_heads + (config.mixer is not None)
+
+
+@lru_cache(maxsize=64)
+def heads_there(config: ModelConfig) -> tuple[tuple[bool, ...], ...]:
+    """Which of these places are taken, by attention layer."""
+    if config.mixer is None:
+        every = (True,) * config.attention.n_heads
+        return (every,) * len(attention_layers(config))
+    return tuple(
+        (*(config.attends(i),) * config.attention.n_heads, config.carried_by(i) is not None)
+        for i in range(config.n_layers)
+    )
+
+
+def is_mixer(config: ModelConfig, head: int) -> bool:
+    """Whether a place for a head is that of a mixer."""
+    return head == config.attention.n_heads
+
+
+def edit_of(config: ModelConfig, layer: int, head: int, by: float) -> Edit:
+    """The edit that multiplies what a head, or a mixer, of an attention layer writes."""
+    there = attention_layers(config)[layer]
+    if is_mixer(config, head):
+        return Edit.scale(f"{there.prefix}{of_mixer(config, layer)}", by)
+    return Edit.scale(there.activation("z"), by, heads=[head])
 
 
 @dataclass(frozen=True, slots=True)

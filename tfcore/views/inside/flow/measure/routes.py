@@ -14,7 +14,7 @@ from torch import Tensor
 from tfcore.config import ModelConfig
 from tfcore.generation.sampling import Sampling, draw
 from tfcore.model import Transformer
-from tfcore.views.inside.flow.measure.passages import Passage, attention_layers
+from tfcore.views.inside.flow.measure.passages import Passage, attention_layers, columns_of_heads, heads_there
 from tfcore.views.inside.flow.measure.shares import (
     Factors,
     LayerShares,
@@ -61,6 +61,8 @@ class Flow:
         moved: of the state at each token after a layer's attention, the share that came from each token before it.
         routes: of all heads, those of at least SMALLEST, the largest share first.
         toward: the next token whose logit is traced, and the one whose logit is taken off; none: the state is traced.
+        mixers: place among the heads that is not one, but what a hybrid's layer has in the place of attention or beside
+            it; None where there are heads alone.
     """
 
     layers: tuple[str, ...]
@@ -74,6 +76,7 @@ class Flow:
     moved: Float[ndarray, "layer seq seq"]
     routes: tuple[Route, ...]
     toward: tuple[int, ...] = ()
+    mixers: int | None = None
 
     @property
     def followed(self) -> float:
@@ -81,8 +84,8 @@ class Flow:
         return float(self.stream[0].sum())
 
     def head(self, layer: int, head: int) -> str:
-        """The name of a head, as in "2.5" or "cross 0.3"."""
-        return f"{self.layers[layer]}.{head}"
+        """The name of a head, as in "2.5" or "cross 0.3", or of a mixer, as in "mixer 2"."""
+        return f"mixer {self.layers[layer]}" if head == self.mixers else f"{self.layers[layer]}.{head}"
 
 
 def trace(
@@ -123,7 +126,7 @@ def follow(
     n_layers, n = len(layers), len(passage.tokens)
     stream = np.zeros((n_layers + 1, n))
     straight, feedforward, faint = (np.zeros((n_layers, n)) for _ in range(3))
-    carried, moved = np.zeros((n_layers, config.attention.n_heads)), np.zeros((n_layers, n, n))
+    carried, moved = np.zeros((n_layers, columns_of_heads(config))), np.zeros((n_layers, n, n))
     routes: list[Route] = []
     stream[-1, passage.target] = 1.0
     for k, one in reversed(list(enumerate(by_layer))):
@@ -132,7 +135,7 @@ def follow(
         local = [i - one.rows.start for i in reached]
         here_now = arrived[reached]
         heads, kept = one.heads[local], one.kept[local]
-        brought, followed = np.zeros((2, len(reached), config.attention.n_heads, n))
+        brought, followed = np.zeros((2, len(reached), columns_of_heads(config), n))
         brought[:, :, one.keys.start : one.keys.stop] = heads * here_now[:, None, None]
         followed[:, :, one.keys.start : one.keys.stop] = heads * (heads >= threshold)
         moved[k, reached] = followed.sum(1)
@@ -152,9 +155,20 @@ def follow(
         for row, head, j in zip(*(followed >= SMALLEST).nonzero(), strict=True):
             routes.append(Route(k, int(head), reached[row], int(j), float(followed[row, head, j])))
     routes.sort(key=lambda route: -route.share)
-    named = tuple(layer.name for layer in layers)
+    mixers = None if config.mixer is None else config.attention.n_heads
     return Flow(
-        named, passage.target, threshold, stream, straight, feedforward, faint, carried, moved, tuple(routes), toward
+        tuple(layer.name for layer in layers),
+        passage.target,
+        threshold,
+        stream,
+        straight,
+        feedforward,
+        faint,
+        carried,
+        moved,
+        tuple(routes),
+        toward,
+        mixers,
     )
 
 
@@ -217,7 +231,7 @@ def layer_guesses(
 
 def factors_of(model: Transformer, heads: str) -> Factors:
     """The heads of a model that a text changes, as in "2.5*0 1.3*-1"."""
-    factors, _ = read_factors(heads, len(attention_layers(model.config)), model.config.attention.n_heads)
+    factors, _ = read_factors(heads, heads_there(model.config))
     return factors
 
 
@@ -238,8 +252,12 @@ def draw_token(guesses: LayerGuesses, sampling: Sampling, seed: int) -> int:
     return draw(torch.tensor(sampled(guesses, sampling)).double(), torch.Generator().manual_seed(seed))
 
 
-def read_factors(text: str, n_layers: int, n_heads: int) -> tuple[dict[tuple[int, int], float], bool]:
-    """Heads and what they are multiplied by, of a text such as "2.5*0 1.3*-1.5", and whether all of it made sense."""
+def read_factors(text: str, there: Sequence[Sequence[bool]]) -> tuple[dict[tuple[int, int], float], bool]:
+    """Heads and what they are multiplied by, of a text such as "2.5*0 1.3*-1.5", and whether all of it made sense.
+
+    Args:
+        there: which heads each layer has, see heads_there.
+    """
     factors: dict[tuple[int, int], float] = {}
     exact = True
     for word in text.split():
@@ -250,7 +268,8 @@ def read_factors(text: str, n_layers: int, n_heads: int) -> tuple[dict[tuple[int
         except ValueError:
             exact = False
             continue
-        if 0 <= place[0] < n_layers and 0 <= place[1] < n_heads and abs(factor) <= LARGEST:
+        known = 0 <= place[0] < len(there) and 0 <= place[1] < len(there[place[0]]) and there[place[0]][place[1]]
+        if known and abs(factor) <= LARGEST:
             factors[place] = factor
         else:
             exact = False

@@ -2,7 +2,7 @@
 (arXiv:2403.00824, section 2)."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
@@ -11,26 +11,33 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.config import ModelConfig
-from tfcore.input_checks import check_every_head
 from tfcore.inspection.capture import ActivationRecorder, known_names, layer_of
 from tfcore.inspection.edits import Edit
 from tfcore.measures.lenses import check_model
 from tfcore.measures.logit_attribution import frozen_norm, stream_direction
 from tfcore.model import Transformer
-from tfcore.views.inside.flow.measure.passages import AttentionLayer, Passage, attention_layers
+from tfcore.views.inside.flow.measure.mixers import Mixes, brought_by_mixer
+from tfcore.views.inside.flow.measure.passages import (
+    AttentionLayer,
+    Passage,
+    attention_layers,
+    columns_of_heads,
+    edit_of,
+    heads_there,
+)
 
 NEEDED = (
     *("attn.v", "attn.pattern", "attn_out", "mlp_out", "_post.scale"),
     *("resid_pre", "resid_mid", "resid_mid_cross", "resid_post"),
 )
+OF_MIXERS = ("attn.gate", "attn.state.v", "attn.state.pattern", "ln1.normalized")  # of hybrids besides
 AT_ONCE = 16_000_000  # numbers of what heads write that are in memory together
 Factors = Mapping[tuple[int, int], float]  # (attention layer, head) -> what its output is multiplied by
 
 
 def edits_of(config: ModelConfig, factors: Factors) -> list[Edit]:
     """The heads multiplied, as edits of one pass."""
-    layers = attention_layers(config)
-    return [Edit.scale(layers[k].activation("z"), by, heads=[head]) for (k, head), by in sorted(factors.items())]
+    return [edit_of(config, k, head, by) for (k, head), by in sorted(factors.items())]
 
 
 class LayerShares(NamedTuple):
@@ -38,7 +45,8 @@ class LayerShares(NamedTuple):
 
     Args:
         rows: the tokens whose sums these are; keys: those that they attend to, both as places in the passage.
-        heads: (row, head, key), of what each head brings from each token in the sum after attention.
+        heads: (row, head, key), of what each head brings from each token in the sum after attention; behind the heads
+            of a hybrid stands the mixer that a layer has in the place of attention or beside it, see columns_of_heads.
         kept: (row, part), of the stream as it was and, in a parallel block, of what its feed-forward layer writes.
         feedforward: of what the feed-forward layer writes in the sum after it; None where that is not another sum.
     """
@@ -71,10 +79,10 @@ def record(
     Args:
         plain: a pass without factors: in a model of one stack the layers before the first changed head are not run.
     """
-    check_every_head(model.config)
     config, edits = model.config, edits_of(model.config, factors or {})
     starts = {layer.prefix for layer in attention_layers(config)}
-    names = [name for name in known_names(config) if name.endswith(NEEDED) and any(map(name.startswith, starts))]
+    needed = NEEDED if config.mixer is None else NEEDED + OF_MIXERS
+    names = [name for name in known_names(config) if name.endswith(needed) and any(map(name.startswith, starts))]
     if plain is None or not factors or config.architecture == "encoder-decoder":
         output = passage.run(model, names, edits)
         here = {name: value.squeeze(0) for name, value in output.activations.items()}
@@ -103,10 +111,10 @@ def layer_shares(
     """The shares in all sums of one pass, by attention layer; whatever is traced back is traced through these.
 
     In each layer the stream at a token is a sum: of itself before, and of what every head brings from every token,
-    A[i, j] v[j] W_O; then again of itself and of what the feed-forward layer writes. A term's share in its sum is its
-    proximity, max(0, |sum|_1 - |term - sum|_1), over that of all terms: they add up to 1 (arXiv:2403.00824, section
-    2, after arXiv:2203.04212). Biases have no share, and norms after a sublayer are held at the scale they have in this
-    pass.
+    A[i, j] v[j] W_O (of a mixer see brought_by_mixer); then again of itself and of what the feed-forward layer writes.
+    A term's share in its sum is its proximity, max(0, |sum|_1 - |term - sum|_1), over that of all terms: they add up to
+    1 (arXiv:2403.00824, section 2, after arXiv:2203.04212). Biases have no share, and norms after a sublayer are held
+    at the scale they have in this pass.
 
     Args:
         factors: heads whose output is multiplied.
@@ -184,7 +192,7 @@ def one_layer(
     config, layer = model.config, attention_layers(model.config)[k]
     block, mine = layer.of(model), {name: here[name] for name in here if name.startswith(layer.prefix)}
     mine = {name.removeprefix(layer.prefix): value for name, value in mine.items()}
-    by = torch.tensor([factors.get((k, head), 1.0) for head in range(config.attention.n_heads)])
+    by = torch.tensor([factors.get((k, head), 1.0) for head in range(columns_of_heads(config))])
     forward = None
     if layer.is_last and block.has_mlp and not block.parallel:
         before = mine["resid_mid_cross" if layer.is_cross else "resid_mid"]
@@ -210,28 +218,50 @@ def attended(
         by: what each head's output is multiplied by.
         toward: see one_layer.
     """
-    block = layer.of(model)
-    attention, norm = (block.cross_attn, block.ln_cross_post) if layer.is_cross else (block.attn, block.ln1_post)
+    config, block = model.config, layer.of(model)
     named = ("cross_attn", "resid_mid", "ln_cross_post") if layer.is_cross else ("attn", "resid_pre", "ln1_post")
-    pattern, v = here[f"{named[0]}.pattern"], here[f"{named[0]}.v"]  # (head, query, key), (kv_head, key, d_head)
-    n_heads, n = len(pattern), pattern.shape[-1]
-    w_out = attention.out.weight.unflatten(1, (n_heads, -1))  # (d_model, head, d_head)
-    values = torch.einsum("hke,dhe->hkd", v.repeat_interleave(n_heads // len(v), dim=0), w_out)
-    values = values * by.to(values)[:, None, None]
-    terms = [here[named[1]], *([here["mlp_out"]] if block.parallel else [])]
-    summed = torch.stack(terms).sum(0) + here[f"{named[0]}_out"]
+    before, out, norm = here[named[1]], here.get(f"{named[0]}_out"), getattr(block, named[2], None)
+    terms = [before, *([here["mlp_out"]] if block.parallel else [])]
+    summed = torch.stack(terms).sum(0) if out is None else torch.stack(terms).sum(0) + out
+    n = here[f"{named[0]}.pattern"].shape[-1] if f"{named[0]}.pattern" in here else len(before)
     scale = here.get(f"{named[2]}.scale")
-    brought, kept = [], []
-    for some in torch.tensor(rows, dtype=torch.int64).split(max(1, AT_ONCE // values.numel())):
+    there = torch.tensor(heads_there(config)[attention_layers(config).index(layer)]).nonzero().flatten().tolist()
+    brought, kept = np.zeros((len(rows), len(by), n)), []
+    done, each = 0, max(1, AT_ONCE // max(1, len(there) * n * before.shape[1]))
+    for some in torch.tensor(rows, dtype=torch.int64).split(each):
         at = some.tolist()
-        written = pattern[:, at, :, None].transpose(0, 1) * values  # (row, head, key, d_model)
-        if scale is not None:
-            written = frozen_norm(norm, written, scale[at][:, None, None]).to(values)
-        parts = torch.cat([written.flatten(1, 2), torch.stack(terms, 1)[at]], dim=1)  # (row, part, d_model)
+        parts = torch.stack(terms, 1)[at]  # (row, part, d_model)
+        if there:
+            written = brought_over(layer, model, here, at) * by[there].to(before)[:, None, None]
+            if scale is not None:
+                written = frozen_norm(norm, written, scale[at][:, None, None]).to(before)
+            parts = torch.cat([written.flatten(1, 2), parts], dim=1)
         share = shares(parts.transpose(0, 1), summed[at], toward).T  # (row, part)
-        brought.append(share[:, : n_heads * n].reshape(len(at), n_heads, n))
-        kept.append(share[:, n_heads * n :])
-    return np.concatenate(brought), np.concatenate(kept)
+        brought[done : done + len(at), there] = share[:, : len(there) * n].reshape(len(at), len(there), n)
+        kept.append(share[:, len(there) * n :])
+        done += len(at)
+    return brought, np.concatenate(kept)
+
+
+def brought_over(
+    layer: AttentionLayer, model: Transformer, here: Mapping[str, Tensor], rows: Sequence[int]
+) -> Float[Tensor, "row head key d_model"]:
+    """What each head that a layer has brings to some tokens from each token, and behind them what its mixer brings."""
+    block, parts = layer.of(model), []
+    name, attention = ("cross_attn", block.cross_attn) if layer.is_cross else ("attn", block.attn)
+    if layer.is_cross or model.config.mixer is None or model.config.attends(layer.block):
+        pattern, v = here[f"{name}.pattern"], here[f"{name}.v"]  # (head, query, key), (kv_head, key, d_head)
+        v = v.repeat_interleave(len(pattern) // len(v), dim=0)
+        w_out = attention.out.weight.unflatten(1, (len(pattern), -1))  # (d_model, head, d_head)
+        if (gate := here.get(f"{name}.gate")) is None:
+            values = torch.einsum("hke,dhe->hkd", v, w_out)
+            parts.append(pattern[:, rows, :, None].transpose(0, 1) * values)  # (row, head, key, d_model)
+        else:
+            parts.append(torch.einsum("hqk,hqe,hke,dhe->qhkd", pattern[:, rows], gate[:, rows], v, w_out))
+    if not layer.is_cross and model.config.carried_by(layer.block) is not None:
+        h = here["ln1.normalized"] if block.norm_first else here["resid_pre"]
+        parts.append(brought_by_mixer(cast("Mixes", block.attn), here, h, rows)[:, None])
+    return torch.cat(parts, 1)
 
 
 def shares(

@@ -192,8 +192,10 @@ def groups(config: ModelConfig, both: PromptPair) -> int:
 
 
 def _runs_alone(config: ModelConfig) -> bool:
-    """Whether each patch needs a run of its own: what a patch changes, all tokens of an encoder see."""
-    return rows_compete(config) or config.architecture == "encoder"
+    """Whether each patch needs a run of its own: what a patch changes, all tokens of an encoder see, and a state that
+    is carried on cannot be taken back to an earlier token."""
+    carries = any(config.carried_by(layer) is not None for layer in range(config.n_layers))
+    return rows_compete(config) or config.architecture == "encoder" or carries
 
 
 def _first(config: ModelConfig, both: PromptPair) -> int:
@@ -225,10 +227,10 @@ def known_shares(so_far: Sequence[PatchedColumns], estimate: Float[ndarray, "row
     return np.where(np.isnan(exact), estimate, exact)
 
 
-def patched_title(name: str, kind: Kind) -> str:
+def patched_title(config: ModelConfig, name: str, kind: Kind) -> str:
     """blocks.2.resid_pre -> "before block 2"; blocks.2.attn_out -> "attention 2"."""
     if kind != "residual":
-        return part_name(name)
+        return part_name(config, name)
     return f"{'after' if name.endswith('post') else 'before'} block {layer_of(name)}"
 
 

@@ -8,7 +8,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from tfcore.measures.interventions import Part, part_title, parts_of
+from tfcore.inspection.capture import sublayer
+from tfcore.measures.interventions import Part, parts_of, titles_of
 from tfcore.measures.statistics import student_interval
 from tfcore.model import Transformer
 from tfcore.views.inside.interventions.measure.prompt_sets import EXACT, ExactEffects, PromptEffects, largest_parts
@@ -81,10 +82,10 @@ def board_means(effects: Sequence[PromptEffects | ExactEffects], patched: bool) 
 
 def board_names(model: Transformer, patched: bool) -> list[list[str]]:
     """Names of the fields of `board_means`."""
-    layers = parts_of(model.config)
+    config = model.config
     if patched:
-        return [[f"attention {layer}", f"feed-forward {layer}"] for layer in range(len(layers))]
-    return [[part_title(part) for part in layer] for layer in layers]
+        return [[f"{sublayer(config, i)} {i}", f"feed-forward {i}"] for i in range(config.n_layers)]
+    return titles_of(parts_of(config))
 
 
 class PartValues(NamedTuple):

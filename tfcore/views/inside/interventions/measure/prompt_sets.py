@@ -15,10 +15,11 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
+from tfcore.inspection.capture import known_names
 from tfcore.inspection.edits import Edit
 from tfcore.measures.attribution_patching import first_order, part_effects, part_names
 from tfcore.measures.effect_metric import Quantity, measured
-from tfcore.measures.interventions import Part, edits_for, parts_of
+from tfcore.measures.interventions import Part, edits_for, flat_parts, parts_of
 from tfcore.measures.one_text import encoded
 from tfcore.measures.shared_layers import rows_compete
 from tfcore.model import NO_LOGITS, Transformer
@@ -184,9 +185,9 @@ def exact_patches(model: Transformer, prompts: Sequence[EncodedPrompt]) -> int |
 
 def largest_parts(model: Transformer, estimates: Float[ndarray, "prompt layer part"], most: int) -> tuple[Part, ...]:
     """The parts with the largest mean estimates by size, the largest first."""
-    flat = [part for layer in parts_of(model.config) for part in layer]
-    order = np.argsort(-np.abs(estimates.mean(0)).ravel(), kind="stable")[:most]
-    return tuple(flat[place] for place in order)
+    means = estimates.mean(0)
+    flat, sizes = flat_parts(parts_of(model.config)), np.abs(means[~np.isnan(means)])
+    return tuple(flat[place] for place in np.argsort(-sizes, kind="stable")[:most])
 
 
 def _largest_outputs(
@@ -195,16 +196,16 @@ def _largest_outputs(
     """Layer and kind of the outputs with the largest mean estimates by size."""
     if most == 0:
         return []
-    there = [(layer, kind) for layer, row in enumerate(_outputs(model)) for kind in range(len(row))]
+    there = [(layer, kind) for layer, row in enumerate(_outputs(model)) for kind in row]
     return sorted(there, key=lambda place: -abs(float(estimates.mean(0)[place])))[:most]
 
 
-def _outputs(model: Transformer) -> list[list[str]]:
-    """Names of the outputs of each layer: attention, and the feed-forward layer where there is one."""
-    return [
-        [f"blocks.{layer}.attn_out", *([f"blocks.{layer}.mlp_out"] if parts[-1].head is None else [])]
-        for layer, parts in enumerate(parts_of(model.config))
-    ]
+def _outputs(model: Transformer) -> list[dict[int, str]]:
+    """Kind -> name of the outputs that each layer has: of attention or what is in its place (0), and of the
+    feed-forward layer (1)."""
+    known = known_names(model.config)
+    both = ([f"blocks.{layer}.attn_out", f"blocks.{layer}.mlp_out"] for layer in range(model.config.n_layers))
+    return [{kind: name for kind, name in enumerate(names) if name in known} for names in both]
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +245,7 @@ def _batches(model: Transformer, prompts: Sequence[EncodedPrompt]) -> Iterator[_
 def _first_look(model: Transformer, batch: _Batch, patch: bool) -> Iterator[PromptEffects]:
     """The metric and the estimates of all prompts of a batch."""
     names = _outputs(model)
-    flat = [name for row in names for name in row] if patch else []
+    flat = [name for row in names for name in row.values()] if patch else []
     with torch.no_grad():
         other = model(batch.ids(model, corrupted=True), capture=flat, logits_to_keep=NO_LOGITS)
         (corrupted,) = batch.metric(model, other.hidden).tolist()
@@ -254,7 +255,7 @@ def _first_look(model: Transformer, batch: _Batch, patch: bool) -> Iterator[Prom
     estimate = part_effects(model, run, "zero").cpu().numpy()
     patched = np.full((len(batch.prompts), len(names), 2), 0.0 if patch else np.nan, np.float32)
     for layer, row in enumerate(names if patch else ()):
-        for kind, name in enumerate(row):
+        for kind, name in row.items():
             change = (run.values[name] - other.activations[name]) * run.gradients[name]
             patched[:, layer, kind] = change.float().sum((1, 2)).cpu().numpy()
     whole = run.quantity.tolist()
@@ -275,7 +276,8 @@ def _exact_effects(
         whole = batch.metric(model, run.hidden)
     effects = np.zeros((n, len(parts)), np.float32)
     patched = np.full((n, len(names), 2), np.nan, np.float32)
-    patched[:, [layer for layer, row in enumerate(names) if len(row) == 1], 1] = 0.0
+    for layer, kind in ((layer, kind) for layer, row in enumerate(names) for kind in (0, 1) if kind not in row):
+        patched[:, layer, kind] = 0.0
     for layer, stream in enumerate(streams):
         mine = [place for place, part in enumerate(parts) if part.layer == layer]
         kinds = [kind for at, kind in outputs if at == layer]

@@ -9,12 +9,13 @@ import plotly.graph_objects as go
 from tfcore.charts import ghosts, kit, theme
 from tfcore.views.inside.stream.measure.parts import OTHERS
 
-ROLES = {  # by how names of parts begin; all others are attention
+ROLES = {  # by how names of parts begin; all others are attention, or heads
     "embedding": "@embedding",
     "positions": "@position",
     "biases": "@norm",
     "feed-forward": "@feedforward",
     "FF": "@feedforward",
+    "mixer": "@cat6",
     OTHERS: "@muted",
 }
 

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.measures.answers import answers_of
+from tfcore.measures.interventions import Part, columns_of
 from tfcore.measures.logit_attribution import (
     Against,
     Contributions,
@@ -23,21 +24,27 @@ from tfcore.views.kept import kept
 from tfcore.views.sources import Reading, opened
 
 OTHERS = "all others"
+FORWARD = "feed-forward"
+MIXER = "mixer"
 LARGEST = 12  # parts that a sum names
 UP = 8  # tokens that a part raises most
 DOWN = 3  # and lowers most
 
 
 def instalments(attributed: Contributions) -> list[tuple[str, float]]:
-    """The shares in the order of computation, all heads of a layer together, without parts that the model lacks."""
+    """The shares in the order of computation, all heads of a layer together, without parts that the model lacks. A
+    mixer is what a layer has in the place of attention or beside it."""
     rows = [("embedding", attributed.embedding)]
     rows += [("positions", attributed.position)] if attributed.position else []
     for layer, heads in enumerate(attributed.heads):
-        if not (mixer := float(attributed.mixers[layer])) or heads.any():
+        if attributed.attends[layer]:
             rows.append((f"attention {layer}", float(heads.sum())))
-        rows += [(f"mixer {layer}", mixer)] if mixer else []
+        elif heads.any():
+            rows.append((f"{MIXER} {layer}", float(heads.sum())))
+        if mixer := float(attributed.mixers[layer]):
+            rows.append((f"{MIXER} {layer}", mixer))
         if forward := float(attributed.feedforward[layer]):
-            rows.append((f"feed-forward {layer}", forward))
+            rows.append((f"{FORWARD} {layer}", forward))
     return rows + ([("biases", attributed.biases)] if attributed.biases else [])
 
 
@@ -74,17 +81,16 @@ def instalments_beside(
 
 
 def shares_by_part(attributed: Contributions) -> tuple[Float[ndarray, "layer part"], list[str]]:
-    """Shares of all heads and, in a last column where the model has any, feed-forward layers; names of the columns."""
-    names = [f"head {head}" for head in range(attributed.heads.shape[1])]
-    if not (attributed.feedforward != 0).any():
-        return attributed.heads, names
-    return np.column_stack([attributed.heads, attributed.feedforward]), [*names, "feed-forward"]
+    """Shares of all parts in the columns of parts_of, NaN where a layer lacks the part; names of the columns."""
+    shares = [[np.nan if part is None else attributed.share(part) for part in layer] for layer in attributed.parts]
+    named = {"mix": MIXER, "FF": FORWARD}
+    return np.array(shares), [named.get(name, f"head {name}") for name in columns_of(attributed.parts)]
 
 
 def largest_place(attributed: Contributions) -> tuple[int, str]:
     """Layer and name of the part with the largest share."""
     shares, names = shares_by_part(attributed)
-    layer, column = np.unravel_index(shares.argmax(), shares.shape)
+    layer, column = np.unravel_index(np.nanargmax(shares), shares.shape)
     return int(layer), names[column]
 
 
@@ -103,19 +109,14 @@ class Promoted(NamedTuple):
     shares: tuple[float, ...]
 
 
-def most_promoted(
-    model: Transformer, tokenizer: Tokenizer, parts: Parts, layer: int, head: int | None, up: int, down: int
-) -> Promoted:
-    """The first `up` and the last `down` tokens, or classes, by the share of one part; see `promoted_by`.
-
-    Args:
-        head: None for the feed-forward layer.
-    """
-    lift = promoted_by(model, parts, layer, head)
+def most_promoted(model: Transformer, tokenizer: Tokenizer, parts: Parts, part: Part, up: int, down: int) -> Promoted:
+    """The first `up` and the last `down` tokens, or classes, by the share of one part; see `promoted_by`."""
+    lift = promoted_by(model, parts, part)
     order = (-lift).argsort(kind="stable")
     ids = order.tolist() if len(order) <= up + down else [*order[:up].tolist(), *order[-down:].tolist()]
-    part = f"{'feed-forward' if head is None else f'head {head}'} of layer {layer}"
-    return Promoted(part, tuple(ids), tuple(answers_of(model, tokenizer).tokens(ids)), tuple(lift[ids].tolist()))
+    named = f"head {part.head}" if part.is_head else {"mix": MIXER, "ff": FORWARD}[str(part.head)]
+    title = f"{named} of layer {part.layer}"
+    return Promoted(title, tuple(ids), tuple(answers_of(model, tokenizer).tokens(ids)), tuple(lift[ids].tolist()))
 
 
 def _written(reading: Reading) -> Output:
@@ -130,9 +131,9 @@ def _contributions(reading: Reading, position: int, token: int, against: Against
     return contributions(opened(reading.model)[0], parts_of(reading, position), token, against)
 
 
-def _promoted(reading: Reading, position: int, layer: int, head: int | None) -> Promoted:
+def _promoted(reading: Reading, position: int, part: Part) -> Promoted:
     model, tokenizer = opened(reading.model)
-    return most_promoted(model, tokenizer, parts_of(reading, position), layer, head, UP, DOWN)
+    return most_promoted(model, tokenizer, parts_of(reading, position), part, UP, DOWN)
 
 
 written_of = kept(_written, entries=2)  # at all positions: 43 MB of 128 tokens of smollm2

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
+from tfcore.config import ModelConfig
 from tfcore.inspection.capture import known_names
 from tfcore.measures.lenses import stages
 from tfcore.measures.one_text import one_text
@@ -68,12 +69,19 @@ def stream_shape(model: Transformer, ids: Sequence[int]) -> StreamShape:
         )
     names = stages(config)
     parts = tuple(name for name in known_names(config) if name.endswith(("attn_out", "mlp_out")))
-    activations = model.activations(one_text(model, ids), (*names, *parts))
-    states, written = (torch.cat([activations[name].float() for name in which]) for which in (names, parts))
-    start = states[:-1] if len(parts) == len(names) - 1 else states[:-1].repeat_interleave(2, dim=0)  # parallel: both
+    before = [_read_by(config, name) for name in parts]
+    activations = model.activations(one_text(model, ids), (*names, *parts, *before))
+    states, written, start = (torch.cat([activations[name].float() for name in of]) for of in (names, parts, before))
     numbers = states.norm(dim=2), angles(states, states[-1]), written.norm(dim=2)
     norm, cosine, added = (value.cpu().numpy() for value in numbers)
     return StreamShape(names, norm, cosine, parts, added, F.cosine_similarity(written, start, dim=2).cpu().numpy())
+
+
+def _read_by(config: ModelConfig, name: str) -> str:
+    """The state that a sublayer's output is added to."""
+    block, _, part = name.rpartition(".")
+    middle = f"{block}.resid_mid"
+    return middle if part == "mlp_out" and middle in known_names(config) else f"{block}.resid_pre"
 
 
 def _shape(reading: Reading) -> StreamShape:

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.config import ModelConfig
-from tfcore.inspection.capture import known_names, layer_of
+from tfcore.inspection.capture import known_names, layer_of, sublayer
 from tfcore.inspection.edits import Edit
 from tfcore.measures.effect_metric import logits_of
 from tfcore.measures.interventions import EditedRun, Effect, effect_between, run_edited
@@ -22,10 +22,13 @@ from tfcore.views.kept import kept
 from tfcore.views.sources import Reading, opened
 
 
-def part_name(name: str, short: bool = False) -> str:
-    """blocks.2.attn_out -> "attention 2", short "attn 2"; blocks.2.mlp_out -> "feed-forward 2", short "FF 2"."""
-    kind = ("attn", "FF") if short else ("attention", "feed-forward")
-    return f"{kind['mlp' in name]} {layer_of(name)}"
+def part_name(config: ModelConfig, name: str, short: bool = False) -> str:
+    """blocks.2.attn_out -> "attention 2", short "attn 2"; blocks.2.mlp_out -> "feed-forward 2", short "FF 2". What is
+    there in the place of attention is a "mixer"."""
+    layer = layer_of(name)
+    if "mlp" in name:
+        return f"{'FF' if short else 'feed-forward'} {layer}"
+    return f"{sublayer(config, layer, short)} {layer}"
 
 
 PARTS = ("attn_out", "mlp_out")  # what a block writes
@@ -91,10 +94,10 @@ def all_skips(config: ModelConfig, so_far: Sequence[SkipsOfLayer]) -> Skips:
     return Skips(every, loss_increase)
 
 
-def skip_name(names: Sequence[str]) -> str:
+def skip_name(config: ModelConfig, names: Sequence[str]) -> str:
     """blocks.2.attn_out -> "attention 2"; both sublayers of a block -> "block 2"."""
     first, *more = names
-    return f"block {layer_of(first)}" if more else part_name(first)
+    return f"block {layer_of(first)}" if more else part_name(config, first)
 
 
 def _each(reading: Reading) -> list[SkipsOfLayer]:
@@ -121,4 +124,4 @@ effect_of = kept(_effect, entries=256)
 
 def skip_titles(config: ModelConfig) -> list[str]:
     """The names of all skips of a model."""
-    return [skip_name(names) for names in skips(config)]
+    return [skip_name(config, names) for names in skips(config)]

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from tfcore.measures.interventions import flat_parts
 from tfcore.measures.logit_attribution import Contributions
 from tfcore.measures.token_text import visible
 from tfcore.views.finding import Finding, Statement, state
@@ -61,13 +64,7 @@ class LogitSum(Finding):
 
 def logit_sum(attributed: Contributions, token: str) -> LogitSum:
     """The logit of `token`, as the sum of its shares."""
-    count = (
-        attributed.heads.size
-        + int((attributed.feedforward != 0).sum() + (attributed.mixers != 0).sum())
-        + 1
-        + (attributed.position != 0)
-        + (attributed.biases != 0)
-    )
+    count = len(flat_parts(attributed.parts)) + 1 + (attributed.position != 0) + (attributed.biases != 0)
     shares = tuple(largest_instalments(attributed, LARGEST))
     return LogitSum(token, attributed.logit, attributed.total, count, shares, attributed.softcap)
 
@@ -89,14 +86,15 @@ def largest_part(attributed: Contributions) -> Statement:
     """The head or feed-forward layer with the largest share in a logit, of so many."""
     shares, names = shares_by_part(attributed)
     layer, part = largest_place(attributed)
+    parts = "{layers} × {parts} parts" if not np.isnan(shares).any() else "{parts} parts of {layers} layers"
     return state(
         "largest part",
-        "Shares of {layers} × {parts} parts; the largest is {part} of layer {layer}, {share:+.2f} logits.",
+        f"Shares of {parts}; the largest is {{part}} of layer {{layer}}, {{share:+.2f}} logits.",
         layers=len(shares),
-        parts=len(names),
+        parts=len(names) if not np.isnan(shares).any() else len(flat_parts(attributed.parts)),
         part=part,
         layer=layer,
-        share=float(shares.max()),
+        share=float(np.nanmax(shares)),
     )
 
 

@@ -1,10 +1,11 @@
 """Findings on the norm of the stream and its cosine to the final state."""
 
+from collections.abc import Sequence
+
 from tfcore.measures.lenses import stage_names
 from tfcore.measures.token_text import visible
 from tfcore.views.finding import Statement, state
 from tfcore.views.inside.stream.measure.shape import AXES, Measure, StreamShape
-from tfcore.views.inside.stream.measure.skip import part_name
 
 NAMED = 12  # parts that a sentence names
 
@@ -30,9 +31,12 @@ def stream_curve(stream: StreamShape, measure: Measure, token: str, position: in
     )
 
 
-def written_norms(stream: StreamShape, position: int) -> tuple[Statement, Statement]:
-    """Norms of all parts; the largest of them, and the lowest cosine."""
-    names = [part_name(name, short=True) for name in stream.parts]
+def written_norms(stream: StreamShape, position: int, names: Sequence[str]) -> tuple[Statement, Statement]:
+    """Norms of all parts; the largest of them, and the lowest cosine.
+
+    Args:
+        names: of the parts.
+    """
     norms = dict(zip(names, stream.added[:, position].tolist(), strict=True))
     cosines = dict(zip(names, stream.along[:, position].tolist(), strict=True))
     largest = max(norms, key=lambda name: norms[name])

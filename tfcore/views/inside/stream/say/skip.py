@@ -1,14 +1,20 @@
 """Findings on the loss with a sublayer or a block skipped."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tfcore.views.finding import Statement, state
-from tfcore.views.inside.stream.measure.skip import Skips, skip_name
+from tfcore.views.inside.stream.measure.skip import Skips
 
 
-def loss_increases(skips: Skips, row: int) -> Statement:
-    """The largest mean increase of all skips, and those of the skip in `row`, in nats per token."""
-    names, means = [skip_name(one) for one in skips.skipped], skips.loss_increase.mean(1)
+def loss_increases(skips: Skips, row: int, names: Sequence[str]) -> Statement:
+    """The largest mean increase of all skips, and those of the skip in `row`, in nats per token.
+
+    Args:
+        names: of the skips.
+    """
+    means = skips.loss_increase.mean(1)
     worst = int(np.nanargmax(means))
     values = {"worst": names[worst], "worst_mean": float(means[worst]), "chosen": names[row]}
     if np.isnan(means[row]):
