@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pages.inference.long_context import choices, pieces
+from pages.inference.long_context import choices, chosen, pieces
 from pages.inference.long_context.facts import FACTS
 from pages.ui import controls, fragments, page
 from pages.ui.components.player import player
@@ -247,6 +247,7 @@ def timed() -> None:
 SECTIONS: dict[str, Callable[[], None]] = {
     "cost": cost,
     "patterns": patterns,
+    "chosen": chosen.blocks,
     "flash": pieces.flash,
     "traffic": traffic,
     "ring": pieces.ring,

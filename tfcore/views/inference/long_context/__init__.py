@@ -9,20 +9,24 @@ from tfcore.measures import flop_count
 from tfcore.measures.head_vectors import head_vectors
 from tfcore.measures.leaks import replacement_for
 from tfcore.measures.mask_patterns import FUNCTIONS, MaskConfig
-from tfcore.measures.one_text import UsedTokens, first_tokens
+from tfcore.measures.one_text import UsedTokens, first_tokens, last_tokens
 from tfcore.measures.precision import stored_bytes
 from tfcore.measures.token_text import tick_labels
+from tfcore.model import Transformer
 from tfcore.presets import PRESETS
+from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.finding import state
+from tfcore.views.inference.long_context.draw.chosen import head_blocks_figure, kept_weight_figure
 from tfcore.views.inference.long_context.draw.cost import layer_memory_figure, operations_figure, scale_figure
 from tfcore.views.inference.long_context.draw.flash import sram_figure, tiles_figure, traffic_figure
 from tfcore.views.inference.long_context.draw.online_softmax import SHOWN, ledger_figure, scores_figure
 from tfcore.views.inference.long_context.draw.patterns import kept_pairs_figure, measured_figure, pattern_reach_figure
 from tfcore.views.inference.long_context.draw.ring import devices_figure, meetings_figure, work_figure
 from tfcore.views.inference.long_context.draw.timing import bytes_figure, seconds_figure
-from tfcore.views.inference.long_context.measure import flash, online_softmax, patterns, timing
+from tfcore.views.inference.long_context.measure import chosen, flash, online_softmax, patterns, timing
 from tfcore.views.inference.long_context.measure import ring as rings
 from tfcore.views.inference.long_context.measure import traffic as moving
+from tfcore.views.inference.long_context.measure.chosen import BlockAttention, BlockConfig, HeadBlocks
 from tfcore.views.inference.long_context.measure.cost import MODELS, POWERS, shape_cost
 from tfcore.views.inference.long_context.measure.flash import FlashRun, Order, Tiling
 from tfcore.views.inference.long_context.measure.online_softmax import RowStep
@@ -30,13 +34,14 @@ from tfcore.views.inference.long_context.measure.patterns import NAMES, Measured
 from tfcore.views.inference.long_context.measure.ring import Layout, RingRun
 from tfcore.views.inference.long_context.measure.timing import Timed, TimingConfig
 from tfcore.views.inference.long_context.measure.traffic import TrafficComparison
+from tfcore.views.inference.long_context.say import chosen as say_chosen
 from tfcore.views.inference.long_context.say import cost as say_cost
 from tfcore.views.inference.long_context.say import patterns as say_patterns
 from tfcore.views.inference.long_context.say import pieces as say_pieces
 from tfcore.views.inference.long_context.say import timing as say_timing
 from tfcore.views.inference.long_context.say import traffic as say_traffic
 from tfcore.views.kept import kept
-from tfcore.views.sources import Reading, opened
+from tfcore.views.sources import Reading, Source, opened
 from tfcore.views.view import Metric, View, view
 
 TOKENS = 64  # of a text, at most
@@ -197,6 +202,85 @@ def measured(reading: Reading, mask: MaskConfig, position: int) -> View:
         findings=(say_patterns.model_reach(change),),
         note="Outputs compared to the last bit.",
         table=lambda: pd.DataFrame({"token": tokens, "pattern": change.expected, "measured": change.changed}),
+    )
+
+
+# ---- blocks that queries choose ----
+
+BLOCK_TOKENS = 192  # of a text, at most
+CHOSEN_PAPERS = (
+    "Blocks by their mean key, the own one always: MoBA, arXiv:2502.13189, section 2.2, equations 2 to 6; there as "
+    "here each head chooses by itself. Native sparse attention (arXiv:2502.11089, section 3.3) learns how a block is "
+    "summarised, lets the heads of a group choose together, and adds a sliding window. Both are trained with it."
+)
+
+
+def _block_text(model: Transformer, tokenizer: Tokenizer, text: str) -> UsedTokens:
+    return last_tokens(model, tokenizer, text, BLOCK_TOKENS)
+
+
+def _block_attention(model: Transformer, tokenizer: Tokenizer, text: str, config: BlockConfig) -> BlockAttention:
+    return chosen.block_attention(model, _block_text(model, tokenizer, text).ids, config)
+
+
+def _head_blocks(
+    model: Transformer, tokenizer: Tokenizer, text: str, layer: int, head: int, config: BlockConfig
+) -> HeadBlocks:
+    return chosen.head_blocks(model, _block_text(model, tokenizer, text).ids, layer, head, config)
+
+
+block_text_of = kept(_block_text, entries=64)
+block_attention_of = kept(_block_attention, entries=32)
+head_blocks_of = kept(_head_blocks, entries=16)
+
+
+@view
+def blocks(model: Source, text: str, config: BlockConfig) -> View:
+    """A text read with sparse attention by blocks in all layers and heads: the weight that is kept, and the loss.
+
+    Args:
+        model: a decoder.
+        text: its last tokens are read, at least two.
+        config: size and number of the blocks.
+    """
+    result = block_attention_of(model, text, config)
+    return View(
+        key="blocks",
+        title="Weight in the chosen blocks",
+        result=result,
+        chart=kept_weight_figure(result, height=330),
+        min_width=320,
+        findings=(say_chosen.block_loss(result),),
+        note="Of queries that have to choose; means over the heads of a layer.",
+        table=lambda: pd.DataFrame(
+            {"layer": result.layers, **{way: shares.mean(1) for way, shares in result.kept.items()}}
+        ),
+        formula=(
+            r"b \in \mathrm{top}_{k}\ q_i \cdot \mathrm{mean}_{j \in b}\, k_j, \qquad "
+            r"a_i = \mathrm{softmax}_{j \le i,\ j \in \text{chosen } b}(q_i \cdot k_j)"
+        ),
+        papers=CHOSEN_PAPERS,
+        terms=("sparse attention",),
+        code=(chosen.block_means, chosen.chosen_blocks, chosen.block_attention),
+    )
+
+
+@view
+def block_map(model: Source, text: str, config: BlockConfig, layer: int, head: int) -> View:
+    """The weights of one head and the blocks that its queries choose. See blocks."""
+    result, own = block_attention_of(model, text, config), head_blocks_of(model, text, layer, head, config)
+    tokens = block_text_of(model, text).tokens
+    return View(
+        key="block map",
+        title=f"Layer {layer}, head {head}: the blocks it chooses",
+        result=own,
+        chart=head_blocks_figure(own, tick_labels(tokens), height=460),
+        min_width=340,
+        cursor=True,
+        findings=(say_chosen.head_choice(result, own, layer, head),),
+        note="Full weights; hatched is what the query does not read.",
+        table=lambda: pd.DataFrame(own.weights, columns=pd.RangeIndex(len(tokens), name="key")).assign(query=tokens),
+        code=(chosen.head_blocks,),
     )
 
 
