@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from tfcore.measures import flop_count
@@ -253,7 +254,7 @@ def blocks(model: Source, text: str, config: BlockConfig) -> View:
         findings=(say_chosen.block_loss(result),),
         note="Of queries that have to choose; means over the heads of a layer.",
         table=lambda: pd.DataFrame(
-            {"layer": result.layers, **{way: shares.mean(1) for way, shares in result.kept.items()}}
+            {"layer": np.array(result.layers), **{str(way): shares.mean(1) for way, shares in result.kept.items()}}
         ),
         formula=(
             r"b \in \mathrm{top}_{k}\ q_i \cdot \mathrm{mean}_{j \in b}\, k_j, \qquad "
