@@ -14,7 +14,7 @@ from tfcore.device import device
 from tfcore.files import CheckpointError
 from tfcore.loading.checkpoints import load
 from tfcore.model import Transformer
-from tfcore.part_configs import ExpertsConfig, LayerConfig, MixerConfig
+from tfcore.part_configs import ExpertsConfig, InputConvolutionConfig, LayerConfig, MixerConfig
 
 BASE = {"vocab_size": 61, "d_model": 24, "n_layers": 2, "n_heads": 6, "max_seq_len": 32}
 POSITIONS = ("sinusoidal", "learned", "rope", "alibi", "relative", "none")
@@ -83,6 +83,7 @@ DEBERTA = {  # of encoders alone
     "activation": "gelu",
     "head": "mlm",
 }
+CONVOLVED = DEBERTA | {"input_convolution": InputConvolutionConfig(width=3)}  # as v2-xlarge is
 ALL_PATTERNS = ("blocks.*.attn.pattern",)
 
 

@@ -1,6 +1,7 @@
 """Scaled dot-product attention: the maths as pure functions, the weights in one module."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -36,9 +37,14 @@ def attention_scores(
 def softcapped(scores: Float[Tensor, "*batch"], cap: float | None) -> Float[Tensor, "*batch"]:
     """cap * tanh(scores / cap): nearly the scores while they are small, and never above cap; None leaves them.
 
-    Source: arXiv:2408.00118, section 2 ("logit soft-capping").
+    Source: arXiv:2408.00118 ("logit soft-capping").
     """
     return scores if cap is None else cap * torch.tanh(scores / cap)
+
+
+def clipped(x: Float[Tensor, "*batch"], limit: float | None) -> Float[Tensor, "*batch"]:
+    """x, cut off at -limit and limit; None cuts nothing."""
+    return x if limit is None else x.clamp(-limit, limit)
 
 
 def attention_weights(
@@ -142,7 +148,7 @@ class Attention(nn.Module):
         super().__init__()
         self.n_heads, self.kv_heads, self.d_head = config.attention.n_heads, config.attention.kv_heads, config.head_size
         self.d_value = config.value_size
-        self.scale, self.softcap = config.scale_of(layer), config.attention.softcap
+        self.scale, self.softcap, self.clip = config.scale_of(layer), config.attention.softcap, config.attention.clip
         self.cross = cross
         self._add_projections(config)
         self.q_norm, self.k_norm = _norm_of(config, self.n_heads), _norm_of(config, self.kv_heads)
@@ -202,7 +208,7 @@ class Attention(nn.Module):
         cache: KVCache | None,
         layer: int,
     ) -> tuple[Queries, Keys, Values]:
-        q, k, v = self.heads(self.qkv(x), self.n_heads, self.kv_heads, self.kv_heads)
+        q, k, v = self.heads(clipped(self.qkv(x), self.clip), self.n_heads, self.kv_heads, self.kv_heads)
         q, k, v = recorder("q", self.q_norm(q)), recorder("k", self.k_norm(k)), recorder("v", v)
         if context.rotation is not None:
             cos, sin = (table.to(q.dtype) for table in context.rotation)
@@ -299,9 +305,27 @@ class WholeNorm(Norm):
         return super().forward(x.transpose(1, 2).flatten(2), recorder, name).unflatten(2, (heads, -1)).transpose(1, 2)
 
 
+class EachNorm(nn.Module):
+    """LayerNorm of each head's queries or keys, with a scale of its own and no shift."""
+
+    def __init__(self, config: ModelConfig, n_heads: int) -> None:
+        super().__init__()
+        self.eps = config.norm.eps
+        self.weight = nn.Parameter(torch.ones(n_heads, config.head_size))
+
+    def forward(
+        self, x: Float[Tensor, "batch head seq d_head"], heads: Sequence[int] | None = None
+    ) -> Float[Tensor, "batch head seq d_head"]:
+        """The normalised vectors; `heads` are those of x, where it has not all of them in their order."""
+        weight = self.weight if heads is None else self.weight[list(heads)]
+        return F.layer_norm(x, x.shape[-1:], eps=self.eps) * weight[:, None]
+
+
 def _norm_of(config: ModelConfig, n_heads: int) -> nn.Module:
     """The norm of the queries or keys of so many heads."""
     kind = config.attention.qk_norm
+    if kind == "each":
+        return EachNorm(config, n_heads)
     if kind == "width":
         return WholeNorm(config, n_heads * config.head_size, "rmsnorm")
     return nn.Identity() if kind is None else Norm(config, config.head_size, "rmsnorm")

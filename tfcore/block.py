@@ -11,6 +11,7 @@ from tfcore.config import ModelConfig
 from tfcore.disentangled_attention import DisentangledAttention
 from tfcore.experts import Experts
 from tfcore.feedforward import FeedForward
+from tfcore.input_convolution import InputConvolution
 from tfcore.inspection.capture import ActivationRecorder
 from tfcore.kv_cache import KVCache
 from tfcore.latent_attention import LatentAttention
@@ -33,7 +34,8 @@ class Block(nn.Module):
     arXiv:2501.00656, section 3.2; parallel arXiv:2204.02311, section 2 (with two norms, one for attention and one for
     the feed-forward layer: arXiv:2204.06745, section 2.1 and its published code). Cross-attention, where there is any,
     stands between the two and is wired as they are. With d_ff = 0 there is no feed-forward layer; with norm.first=False
-    the first block's attention reads the stream without a norm.
+    the first block's attention reads the stream without a norm. With an input convolution the first block, wired as
+    post, ends with + conv(what the block reads) -> norm.
 
     Args:
         layer: its place in the stack.
@@ -69,6 +71,11 @@ class Block(nn.Module):
             self.ln2: Norm = NoNorm() if shared else of_stream()  # type: ignore[assignment]
             self.mlp = Experts(config) if self.routed else FeedForward(config)
             self.ln2_post = after()
+        self.has_convolution = config.convolves_input(layer)
+        if self.has_convolution and config.input_convolution is not None:
+            self.conv = InputConvolution(config, config.input_convolution)
+            self.ln_conv: Norm = Norm(config)
+            self.ln_conv_post = NoNorm()
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
@@ -102,7 +109,10 @@ class Block(nn.Module):
         def feed(h: Stream) -> Stream:
             return self.mlp(h, recorder, padding_mask)
 
-        x = recorder("resid_pre", x)
+        def convolve(_: Stream) -> Stream:
+            return self.conv(start, padding_mask)
+
+        start = x = recorder("resid_pre", x)
         if self.parallel:
             h = self.ln1(x, recorder, "ln1")
             attended = recorder("attn_out", attend(h))
@@ -116,6 +126,8 @@ class Block(nn.Module):
         if self.has_mlp:
             x = recorder("resid_mid_cross" if self.cross else "resid_mid", x)
             x = self._add(x, feed, "ln2", "mlp_out", recorder)
+        if self.has_convolution:
+            x = self._add(recorder("resid_mid_conv", x), convolve, "ln_conv", "conv_out", recorder)
         return recorder("resid_post", x)
 
     def _add(

@@ -13,6 +13,7 @@ from tfcore.part_configs import (
     ClassesConfig,
     ExpertsConfig,
     FeedForwardConfig,
+    InputConvolutionConfig,
     LayerConfig,
     Mixer,
     MixerConfig,
@@ -48,9 +49,10 @@ PARTS: dict[str, type] = {
     "writing": WritingConfig,
     "classes": ClassesConfig,
     "mixer": MixerConfig,
+    "input_convolution": InputConvolutionConfig,
     "patches": PatchesConfig,
 }
-OPTIONAL = {"experts", "classes", "mixer", "patches"}  # parts that a model may be without
+OPTIONAL = {"experts", "classes", "mixer", "input_convolution", "patches"}  # parts that a model may be without
 # Names of settings that stand in a part: those by which `changed` knows them, and of configs saved before there were
 # parts, which were flat.
 SHORT = {
@@ -61,12 +63,15 @@ SHORT = {
     "attn_softcap": ("attention", "softcap"),
     "attn_sinks": ("attention", "sinks"),
     "attn_gate": ("attention", "gate"),
+    "attn_clip": ("attention", "clip"),
     "positions": ("positions", "kind"),
     "rope_base": ("positions", "base"),
     "sines_first": ("positions", "halves"),
     "first_place": ("positions", "first"),
     "rope_scaling": ("positions", "scaling"),
     "rotated": ("positions", "rotated"),
+    "alibi_steepness": ("positions", "steepness"),
+    "alibi_by_key": ("positions", "by_key"),
     "relative_buckets": ("positions", "buckets"),
     "relative_distance": ("positions", "distance"),
     "relative_by_layer": ("positions", "by_layer"),
@@ -110,6 +115,7 @@ class ModelConfig:
         attention, positions, norm, feed_forward: of every layer.
         experts: a mixture of experts in place of the feed-forward layers; None means none.
         mixer: what layers have in place of attention whose kind says so; None means that none has.
+        input_convolution: of an encoder with norms after its sums; None means none.
         patches: of an encoder that reads pictures: how they are cut; None means that it reads ids.
         layers: what single layers have otherwise, for each layer, in both stacks where there are two; empty where all
             are alike.
@@ -127,8 +133,8 @@ class ModelConfig:
         tie_embeddings: the unembedding is the embedding table.
         embed_scale: factor of the token embeddings; sqrt(d_model) in arXiv:1706.03762, section 3.4.
         logit_scale: factor of the scores of the token ids.
-        logit_softcap: bends these scores s to logit_softcap * tanh(s / logit_softcap) (arXiv:2408.00118, section 2);
-            None leaves them.
+        logit_softcap: bends these scores s to logit_softcap * tanh(s / logit_softcap) (arXiv:2408.00118); None
+            leaves them.
         n_segments: how many kinds of segment there are embeddings for, as in BERT.
         pooler: tanh of a linear layer of the first token, as in BERT.
         sentences: over which tokens a sentence vector is taken: their "mean", the "first" or the "last"; "unread" where
@@ -156,6 +162,7 @@ class ModelConfig:
     feed_forward: FeedForwardConfig = field(default_factory=FeedForwardConfig)
     experts: ExpertsConfig | None = None
     mixer: MixerConfig | None = None
+    input_convolution: InputConvolutionConfig | None = None
     patches: PatchesConfig | None = None
     layers: tuple[LayerConfig, ...] = ()
     parallel: bool = False
@@ -292,6 +299,10 @@ class ModelConfig:
     def attends(self, layer: int) -> bool:
         """Whether a layer has attention, alone or beside a state."""
         return self.mixer_of(layer) in ("attention", "attention+ssm")
+
+    def convolves_input(self, layer: int) -> bool:
+        """Whether a layer has a convolution over the embeddings beside it."""
+        return self.input_convolution is not None and layer == 0
 
     def carried_by(self, layer: int) -> Mixer | None:
         """What a layer carries from token to token besides keys and values, as the kind of mixer; None for nothing."""
@@ -609,8 +620,13 @@ def _check_together(c: ModelConfig) -> None:
         for name, nothing in (("n_segments", 0), ("pooler", False)):
             if (value := getattr(c, name)) != nothing:
                 raise ValueError(f"{name}={value} goes with architecture='encoder', not {c.architecture!r}")
-    if c.attention.gate and (c.architecture == "encoder-decoder" or c.positions.kind == "disentangled"):
-        raise ValueError("gate=True goes with one stack, and not with disentangled positions; leave it False")
+    without: dict[str, object] = {"gate": False, "clip": None}
+    for name, none in without.items():
+        value = getattr(c.attention, name)
+        if value != none and (c.architecture == "encoder-decoder" or c.positions.kind == "disentangled"):
+            raise ValueError(
+                f"{name}={value} goes with one stack, and not with disentangled positions; leave it {none}"
+            )
     if c.head == "mlm" and c.architecture != "encoder":
         raise ValueError(f"head='mlm' goes with architecture='encoder', not {c.architecture!r}; take head='lm'")
     if c.d_embed is not None and (c.architecture != "encoder" or c.head == "lm"):
@@ -633,6 +649,11 @@ def _check_together(c: ModelConfig) -> None:
         raise ValueError(f"writing goes with architecture='encoder-decoder', not {c.architecture!r}; leave it out")
     if c.writing.largest >= c.vocab_size:
         raise ValueError(f"writing has id {c.writing.largest}, which must be below vocab_size={c.vocab_size}")
+    if c.input_convolution is not None and (c.architecture, c.norm.placement) != ("encoder", "post"):
+        raise ValueError(
+            f"input_convolution goes with architecture='encoder' and norm_placement='post', not {c.architecture!r} and "
+            f"{c.norm.placement!r}; leave it None"
+        )
     if c.parallel and (c.norm.placement != "pre" or c.architecture == "encoder-decoder"):
         raise ValueError(
             f"parallel=True goes with norm_placement='pre' and one stack, not with {c.norm.placement!r} and "

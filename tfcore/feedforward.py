@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
+import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import ActivationRecorder
 from tfcore.linear import Linear
-from tfcore.part_configs import Activation, FeedForwardConfig
+from tfcore.part_configs import Activation, ClassActivation, FeedForwardConfig
 
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -22,6 +23,11 @@ ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     "geglu": F.gelu,
     "geglu_tanh": partial(F.gelu, approximate="tanh"),
     "reglu": F.relu,
+}
+
+PLAIN_ACTIVATIONS: dict[ClassActivation, Callable[[Tensor], Tensor]] = {
+    "tanh": torch.tanh,
+    **{name: ACTIVATIONS[name] for name in ("relu", "gelu", "gelu_tanh", "silu")},
 }
 
 

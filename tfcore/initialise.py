@@ -37,7 +37,7 @@ def initialise(model: nn.Module, config: ModelConfig, seed: int) -> None:
             nn.init.uniform_(parameter, -bound, bound, generator=generator)
         elif name.endswith(("bias", "sinks")):
             nn.init.zeros_(parameter)
-        elif parameter.ndim < 2:
+        elif parameter.ndim < 2 or name.endswith("_norm.weight"):
             nn.init.ones_(parameter)
         elif config.init == "xavier" and "embed" not in name:
             fan = parameter.shape[-1] + parameter.shape[-2]  # of each expert's own matrix

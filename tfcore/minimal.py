@@ -156,6 +156,7 @@ KIND = {
     "attn_scale": None,
     "attn_scale_by_layer": False,
     "attn_softcap": None,
+    "attn_clip": None,
     "embed_scale": 1.0,
     "logit_scale": 1.0,
     "logit_softcap": None,

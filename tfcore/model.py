@@ -1,6 +1,6 @@
 """The whole Transformer, top to bottom: embed, a stack of blocks (or two), the language head."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from tfcore.attention import softcapped
 from tfcore.config import ModelConfig
-from tfcore.feedforward import ACTIVATIONS
+from tfcore.feedforward import ACTIVATIONS, PLAIN_ACTIVATIONS
 from tfcore.initialise import initialise
 from tfcore.input_checks import check_inputs
 from tfcore.inspection.capture import ActivationRecorder, Capture, blocks_below
@@ -19,7 +19,7 @@ from tfcore.kv_cache import KVCache
 from tfcore.linear import Embedding, Linear, widen
 from tfcore.norms import Norm
 from tfcore.onednn import linear
-from tfcore.part_configs import ClassActivation, ClassesConfig
+from tfcore.part_configs import ClassesConfig
 from tfcore.pictures import cut
 from tfcore.stack import Stack
 
@@ -354,7 +354,7 @@ class ClassHead(nn.Module):
 
     def __init__(self, config: ModelConfig, classes: ClassesConfig) -> None:
         super().__init__()
-        self.activation = _CLASS_ACTIVATIONS[classes.dense] if classes.dense is not None else None
+        self.activation = PLAIN_ACTIVATIONS[classes.dense] if classes.dense is not None else None
         if classes.dense is not None:
             self.dense = Linear(config.d_model, config.d_model, bias=classes.dense_bias)
         if classes.normed:
@@ -366,12 +366,3 @@ class ClassHead(nn.Module):
         if self.activation is not None:
             x = self.activation(self.dense(x))
         return self.score(self.ln(x) if self.normed else x)
-
-
-_CLASS_ACTIVATIONS: dict[ClassActivation, Callable[[Tensor], Tensor]] = {
-    "tanh": torch.tanh,
-    "relu": ACTIVATIONS["relu"],
-    "gelu": ACTIVATIONS["gelu"],
-    "gelu_tanh": ACTIVATIONS["gelu_tanh"],
-    "silu": ACTIVATIONS["silu"],
-}

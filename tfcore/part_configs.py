@@ -13,7 +13,7 @@ Positions = Literal["sinusoidal", "learned", "rope", "alibi", "relative", "disen
 Products = Literal["c2p", "p2c", "both"]
 Norm = Literal["layernorm", "rmsnorm"]
 NormPlacement = Literal["pre", "post", "sandwich", "after"]
-QKNorm = Literal["head", "width"]
+QKNorm = Literal["head", "each", "width"]
 Activation = Literal["relu", "relu2", "gelu", "gelu_tanh", "silu", "swiglu", "geglu", "geglu_tanh", "reglu"]
 Routing = Literal["tokens", "experts"]
 SoftmaxPlace = Literal["before", "after"]
@@ -37,6 +37,8 @@ _KIND_OF: dict[str, tuple[Positions, ...]] = {  # settings of positions of some 
     "shared": ("disentangled",),
     "products": ("disentangled",),
     "normed": ("disentangled",),
+    "steepness": ("alibi",),
+    "by_key": ("alibi",),
 }
 GATED: tuple[Activation, ...] = ("swiglu", "geglu", "geglu_tanh", "reglu")
 MOST_CLASSES = 10_000
@@ -54,15 +56,19 @@ class AttentionConfig:
         scale: factor of the scores; None means 1 / sqrt(d_head), of disentangled positions 1 / sqrt(d_head * (1 + their
             products)) (arXiv:2006.03654, eq. 4).
         scale_by_layer: divide the scores of layer i by i + 1 too, counting from 0.
-        softcap: bends the scores s to softcap * tanh(s / softcap), which is never larger (arXiv:2408.00118, section
-            2); None leaves them.
+        softcap: bends the scores s to softcap * tanh(s / softcap), which is never larger (arXiv:2408.00118); None
+            leaves them.
         qk_norm: normalise queries and keys: those of each head by themselves ("head", arXiv:2010.04245, with RMSNorm
-            as in Qwen3), or of all heads together ("width", as in OLMo 2, arXiv:2501.00656, section 3.2).
+            as in Qwen3), the same with LayerNorm and a scale of each head's own ("each", as in StableLM 2 12B and
+            Command R+, their published code), or of all heads together ("width", as in OLMo 2, arXiv:2501.00656,
+            section 3.2).
         qkv_bias, out_bias: whether its matrices have a bias; None means as the model's other linear layers.
         sinks: each head has a learned score besides those of the keys, which takes its part of the softmax and belongs
             to no token (arXiv:2508.10925, section 2.2).
         gate: what the heads put out is multiplied, number by number, with the sigmoid of a linear layer of the token
             (arXiv:2505.06708, section 2.2; Qwen3-Next).
+        clip: queries, keys and values are cut off at it to both sides, before anything else is done to them (OLMo and
+            MPT, their published code); None cuts nothing.
         kv_latent: multi-head latent attention (arXiv:2405.04434, section 2.1): width of the vector of each token from
             which the keys and values of all heads are made, and which the cache keeps; None means W_K and W_V.
         q_latent: of latent attention: width of the same for the queries; None means W_Q.
@@ -83,6 +89,7 @@ class AttentionConfig:
     out_bias: bool | None = None
     sinks: bool = False
     gate: bool = False
+    clip: float | None = None
     kv_latent: int | None = None
     q_latent: int | None = None
     d_value: int | None = None
@@ -91,7 +98,7 @@ class AttentionConfig:
         check_whole(self, n_heads=(1, 1_024))
         check_whole(self, optional=True, n_kv_heads=(1, 1_024), d_head=(1, 65_536))
         check_whole(self, optional=True, kv_latent=(1, 65_536), q_latent=(1, 65_536), d_value=(1, 65_536))
-        check_number(self, optional=True, scale=(1e-6, 1e6), softcap=(1e-3, 1e6))
+        check_number(self, optional=True, scale=(1e-6, 1e6), softcap=(1e-3, 1e6), clip=(1e-3, 1e6))
         check_flag(self, "scale_by_layer", "sinks", "gate")
         check_choice(self, optional=True, qk_norm=QKNorm)
         check_flag(self, "qkv_bias", "out_bias", optional=True)
@@ -105,10 +112,11 @@ class AttentionConfig:
                 raise ValueError(f"{name}={value} goes with latent attention; give kv_latent, or leave it None")
         if self.kv_latent is not None and (self.kv_heads, self.qk_norm) != (self.n_heads, None):
             raise ValueError("kv_latent makes keys and values for every head; leave n_kv_heads and qk_norm None")
-        if self.gate and self.kv_latent is not None:
-            raise ValueError(
-                "gate=True goes with keys and values of their own, not with kv_latent; leave one of them out"
-            )
+        for name, nothing in (("gate", False), ("clip", None)):
+            if (value := getattr(self, name)) != nothing and self.kv_latent is not None:
+                raise ValueError(
+                    f"{name}={value} goes with keys and values of their own, not with kv_latent; leave one of them out"
+                )
 
     @property
     def kv_heads(self) -> int:
@@ -177,6 +185,10 @@ class PositionsConfig:
         first: of sinusoidal positions: the number of the first place (M2M100, arXiv:2010.11125, its published code).
         scaling: slower RoPE for longer texts; None leaves it as it is.
         rotated: how many of the first features of a head RoPE rotates (arXiv:2204.06745, section 2.1); None means all.
+        steepness: of ALiBi: the slopes of n heads are 2^(-steepness/n), 2^(-2 steepness/n), ... (MPT's published code);
+            8 in arXiv:2108.12409, section 3.
+        by_key: of ALiBi: the bias is the slope times the place of the key alone, whatever the query, which is the same
+            to a softmax, rounded to bfloat16, and scaled as the scores are (Falcon-RW, its published code).
         buckets, distance: of relative positions (arXiv:1910.10683, section 2.1): how many learned biases a head has,
             and the distance from which on all share the last; of disentangled ones (arXiv:2006.03654, section 3.1): how
             many learned vectors the layers share, half of them for each direction.
@@ -202,6 +214,8 @@ class PositionsConfig:
     first: int = 0
     scaling: RopeScaling | None = None
     rotated: int | None = None
+    steepness: float = 8.0
+    by_key: bool = False
     buckets: int = 32
     distance: int = 128
     by_layer: bool = False
@@ -213,11 +227,11 @@ class PositionsConfig:
 
     def __post_init__(self) -> None:
         check_choice(self, kind=Positions, products=Products)
-        check_number(self, base=(1.001, 1e9))
+        check_number(self, base=(1.001, 1e9), steepness=(1e-3, 1e3))
         check_whole(self, buckets=(4, 4_096), distance=(2, 1_048_576))
         check_part(self, scaling=RopeScaling)
         check_whole(self, first=(0, 1_000_000))
-        check_flag(self, "halves", "by_layer", "absolute", "linear", "shared", "normed")
+        check_flag(self, "halves", "by_key", "by_layer", "absolute", "linear", "shared", "normed")
         for one in fields(self):
             kinds, value = _KIND_OF.get(one.name, (self.kind,)), getattr(self, one.name)
             if self.kind not in kinds and value != one.default:
@@ -599,6 +613,31 @@ class ClassesConfig:
         check_whole(self, optional=True, end_id=(0, 1_000_000))
         if self.normed and self.dense is None:
             raise ValueError("normed=True goes with a dense layer; name its activation, or leave it False")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputConvolutionConfig:
+    """A convolution over the embeddings beside the first layer of an encoder, added to the stream after it (the
+    published code of DeBERTa v2; arXiv:2006.03654 has no such layer).
+
+    Args:
+        width: tokens that it spans, an odd number: as many to either side of each.
+        activation: of its output.
+
+    Raises:
+        ValueError: naming the values that do not fit and what would.
+    """
+
+    width: int = 3
+    activation: ClassActivation = "gelu"
+
+    def __post_init__(self) -> None:
+        check_whole(self, width=(1, 63))
+        check_choice(self, activation=ClassActivation)
+        if self.width % 2 == 0:
+            raise ValueError(
+                f"width={self.width} must be odd, as many tokens to either side; nearest: {self.width + 1}"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -163,17 +163,21 @@ def apply_rope(
     return torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, -1), sin)
 
 
-def alibi_slopes(n_heads: int) -> Float[Tensor, " head"]:
+def alibi_slopes(n_heads: int, steepness: float = 8.0) -> Float[Tensor, " head"]:
     """Slopes m_h: 2^(-8/n), 2^(-16/n), ... for n a power of two.
 
     Other head counts take the slopes of the next lower power of two, then every second one of the next higher,
     as the authors' code does.
 
+    Args:
+        n_heads: n.
+        steepness: in the place of 8.
+
     Source: arXiv:2108.12409, section 3.
     """
     lower = 2 ** math.floor(math.log2(n_heads))
-    slopes = [2 ** (-8 * (h + 1) / lower) for h in range(lower)]
-    slopes += [2 ** (-4 * (h + 1) / lower) for h in range(0, 2 * (n_heads - lower), 2)]
+    slopes = [2 ** (-steepness * (h + 1) / lower) for h in range(lower)]
+    slopes += [2 ** (-steepness * (h + 1) / (2 * lower)) for h in range(0, 2 * (n_heads - lower), 2)]
     return torch.tensor(slopes)
 
 
@@ -192,6 +196,23 @@ def alibi_bias(
     """
     distance = (query[:, None] - key[None, :]).abs().to(slopes.dtype)  # (query, key)
     return -slopes[:, None, None].to(distance.device) * distance
+
+
+def alibi_bias_by_key(
+    slopes: Float[Tensor, " head"], query: Int[Tensor, " query"], key: Int[Tensor, " key"], scale: float
+) -> Float[Tensor, "head query key"]:
+    """Bias m_h * j * scale of the key at position j, the same for all queries, with m_h and m_h * j in bfloat16.
+
+    It differs from ALiBi's by m_h * i, which a softmax over the keys does not see, and by what is rounded: far keys,
+    whose places have more digits than bfloat16 holds, share a bias.
+
+    Args:
+        scale: factor of the scores.
+
+    Source: Falcon-RW's published code.
+    """
+    bias = slopes.bfloat16()[:, None, None] * key[None, None, :]  # (head, 1, key)
+    return (bias.float() * scale).expand(-1, len(query), -1)
 
 
 def relative_bucket(

@@ -255,7 +255,7 @@ def deepseek_moe_16b() -> ModelConfig:
 
 
 def gemma2_2b() -> ModelConfig:
-    """Gemma 2 2B: 2,614,341,888 (arXiv:2408.00118, tables 1 and 2; soft caps and windows: section 2)."""
+    """Gemma 2 2B: 2,614,341,888 (arXiv:2408.00118, tables 1 and 2, and what it says of soft caps and windows)."""
     return gemma_7b().changed(
         d_model=2304,
         n_layers=26,

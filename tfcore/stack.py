@@ -15,7 +15,15 @@ from tfcore.inspection.capture import ActivationRecorder
 from tfcore.kv_cache import KVCache
 from tfcore.linear import Embedding, Linear
 from tfcore.norms import NoNorm, Norm
-from tfcore.positions import alibi_bias, alibi_slopes, disentangled_bucket, relative_bucket, rotation_of, sinusoidal
+from tfcore.positions import (
+    alibi_bias,
+    alibi_bias_by_key,
+    alibi_slopes,
+    disentangled_bucket,
+    relative_bucket,
+    rotation_of,
+    sinusoidal,
+)
 
 
 class Stack(nn.Module):
@@ -44,7 +52,7 @@ class Stack(nn.Module):
         if config.d_embed is not None:
             self.embed_project = Linear(config.d_embed, config.d_model, bias=config.bias)
         self.blocks = nn.ModuleList(Block(config, i, cross) for i in range(n_layers))
-        own = config.positions.by_layer
+        own = config.positions.by_layer or (config.positions.by_key and config.attention.scale_by_layer)
         kinds = [
             (config.window_of(i), config.positions_of(i), config.attends(i), i if own else 0) for i in range(n_layers)
         ]
@@ -185,7 +193,10 @@ class Stack(nn.Module):
         """The bias that positions add to the scores, whatever the text."""
         positions = self.config.positions
         if positions.kind == "alibi":
-            return alibi_bias(alibi_slopes(self.config.attention.n_heads).to(query.device), query, key)
+            slopes = alibi_slopes(self.config.attention.n_heads, positions.steepness).to(query.device)
+            if positions.by_key:
+                return alibi_bias_by_key(slopes, query, key, self.config.scale_of(layer))
+            return alibi_bias(slopes, query, key)
         if positions.kind == "relative":
             n, distance = positions.buckets, positions.distance
             bucket = relative_bucket(query, key, n, distance, both_ways=not self.causal)

@@ -39,6 +39,7 @@ LEVELS = [
     ),
     (
         "tfcore.disentangled_attention",
+        "tfcore.input_convolution",
         "tfcore.latent_attention",
         "tfcore.mixing_layers",
         "tfcore.block",

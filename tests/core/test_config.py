@@ -13,7 +13,7 @@ from tests.valid import configs, run
 from tfcore.config import ModelConfig
 from tfcore.inspection.capture import known_names
 from tfcore.model import Transformer
-from tfcore.part_configs import ClassesConfig, ExpertsConfig, RopeScaling
+from tfcore.part_configs import ClassesConfig, ExpertsConfig, InputConvolutionConfig, RopeScaling
 
 
 @given(configs(), st.integers(0, 2**31))
@@ -139,6 +139,25 @@ REFUSED = {
         "head": "classes",
         "classes": ClassesConfig(labels=("no", "yes")),
     },
+    "input_convolution goes with architecture='encoder' and norm_placement='post', not 'encoder' and 'pre'; leave it "
+    "None": {"input_convolution": InputConvolutionConfig(), "architecture": "encoder"},
+    "input_convolution: width=4 must be odd, as many tokens to either side; nearest: 5": {
+        "input_convolution": {"width": 4}
+    },
+    "gate=True goes with one stack, and not with disentangled positions; leave it False": {
+        "attn_gate": True,
+        "architecture": "encoder-decoder",
+    },
+    "clip=2.0 goes with one stack, and not with disentangled positions; leave it None": {
+        "attn_clip": 2.0,
+        "architecture": "encoder-decoder",
+    },
+    "attention: clip=2.0 goes with keys and values of their own, not with kv_latent; leave one of them out": {
+        "attn_clip": 2.0,
+        "kv_latent": 4,
+    },
+    "positions: steepness=4.0 goes with positions of kind 'alibi', not 'rope'; leave it 8.0": {"alibi_steepness": 4.0},
+    "positions: by_key=True goes with positions of kind 'alibi', not 'rope'; leave it False": {"alibi_by_key": True},
     "start_id=61 must be below vocab_size=61": {"start_id": 61, "architecture": "encoder-decoder"},
     "parallel=True goes with norm_placement='pre' and one stack, not with 'post' and 'decoder'": {
         "parallel": True,
@@ -236,7 +255,7 @@ def test_settings_of_a_part_that_are_not_known_are_named():
 
 
 def test_unknown_and_missing_settings_are_named():
-    message = r"^unknown model setting n_head, rope; known are activation, architecture, attention, attn_gate, "
+    message = r"^unknown model setting n_head, rope; known are activation, alibi_by_key, alibi_steepness, "
     with pytest.raises(ValueError, match=message):
         ModelConfig.from_dict(BASE | {"n_head": 4, "rope": True})
     with pytest.raises(ValueError, match=r"^the model settings lack vocab_size$"):

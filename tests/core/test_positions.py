@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tfcore.part_configs import RopeScaling
 from tfcore.positions import (
     alibi_bias,
+    alibi_bias_by_key,
     alibi_slopes,
     apply_rope,
     inverse_frequencies,
@@ -132,6 +133,17 @@ def _published_slopes(n: int) -> list[float]:
 @given(st.integers(1, 200))
 def test_slopes_are_those_of_the_authors_for_any_number_of_heads(n):
     assert torch.allclose(alibi_slopes(n), torch.tensor(_published_slopes(n)))
+    assert torch.allclose(alibi_slopes(n, 16.0), torch.tensor(_published_slopes(n)).square())
+
+
+def test_a_bias_by_key_is_alibi_but_for_a_number_of_each_query_and_what_is_rounded():
+    slopes, query, key = alibi_slopes(4), torch.arange(3, 7), torch.arange(7)
+    bias = alibi_bias_by_key(slopes, query, key, 0.5)
+    exact = 0.5 * (alibi_bias(slopes, query, key) + slopes[:, None, None] * query[:, None])
+    seen = key[None] <= query[:, None]
+    assert torch.equal(bias[:, seen], exact[:, seen])  # slopes of a power of two, near keys: nothing is rounded
+    far = torch.tensor([1000, 1001])
+    assert alibi_bias_by_key(slopes, far, far, 1.0)[0].unique().numel() == 1  # 250 and 250.25 share one of 8 bits
 
 
 def test_bias_by_naive_loop():

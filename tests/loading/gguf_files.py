@@ -124,6 +124,12 @@ MODELS: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "granite": ("granite", hf.GraniteForCausalLM, SHAPE | SCALES),
     "stablelm": ("stablelm", hf.StableLmForCausalLM, SHAPE | {"use_qkv_bias": True}),
     "stablelm, parallel": ("stablelm", hf.StableLmForCausalLM, SHAPE | {"use_parallel_residual": True}),
+    "stablelm, norms of single heads": (
+        "stablelm",
+        hf.StableLmForCausalLM,
+        SHAPE | {"use_parallel_residual": True, "qk_layernorm": True},
+    ),
+    "cohere, norms of single heads": ("command-r", hf.CohereForCausalLM, SHAPE | {"use_qk_norm": True}),
     "cohere": ("command-r", hf.CohereForCausalLM, SHAPE | {"logit_scale": 0.3}),
     "cohere2": (
         "cohere2",
@@ -426,6 +432,12 @@ def tensors(architecture: str, model: hf.PreTrainedModel, apart: bool = True) ->
             )
             found[f"blk.{name.split('.')[2]}.attn_k_b.weight"] = np.ascontiguousarray(keys.mT.numpy())
             found[f"blk.{name.split('.')[2]}.attn_v_b.weight"] = np.ascontiguousarray(values.numpy())
+            continue
+        if ".norms." in name:  # of each head one, and all of them together in the file
+            name = name.partition(".norms.")[0]
+            layer, kind = name.split(".")[2], name.split(".")[-1][0]
+            rows = [part for there, part in model.state_dict().items() if there.startswith(f"{name}.norms.")]
+            found[f"blk.{layer}.attn_{kind}_norm.weight"] = torch.stack(rows).float().numpy()
             continue
         numbers = tensor.float().squeeze().numpy()
         if architecture in ("mamba2", "falcon-h1"):

@@ -158,13 +158,6 @@ OF_FAMILIES = {
         "rotates nothing, which is not supported",
     ),
     "MPT without ALiBi": ("mpt", "attention.max_alibi_bias", 0.0, "attn_config.alibi=False is not supported"),
-    "steeper slopes than MPT's": ("mpt", "attention.max_alibi_bias", 16.0, "attn_config.alibi_bias_max=16.0 is not"),
-    "MPT's clipped values": (
-        "mpt",
-        "attention.clamp_kqv",
-        6.0,
-        r"has mpt\.attention\.clamp_kqv=6\.0, which may change",
-    ),
     "MPT's grouped keys": ("mpt", "attention.head_count_kv", 2, "has 2 heads of keys for 4 of queries, which is not"),
     "an unknown order of Falcon's rows": ("falcon", "tensor_data_layout", "x", "rows of .* in the order 'x', which is"),
     "StarCoder with more keys": ("starcoder", "attention.head_count_kv", 2, "num_key_value_heads=2 is not supported"),
@@ -211,6 +204,12 @@ def test_windows_are_read_from_a_list_too(name, tmp_path):
         written(tmp_path / "model.gguf", name, **{f"{MODELS[name][0]}.attention.sliding_window_pattern": flags})
     )[0]
     assert [ours.config.window_of(i) is not None for i in range(5)] == flags
+
+
+def test_mpt_is_cut_off_and_as_steep_as_its_file_says(tmp_path):
+    said = {"mpt.attention.clamp_kqv": 6.0, "mpt.attention.max_alibi_bias": 16.0}
+    config = tfcore.load(written(tmp_path / "model.gguf", "mpt", **said))[0].config
+    assert (config.attention.clip, config.positions.steepness) == (6, 16)
 
 
 def test_gpt2_is_asked_the_same(tmp_path):

@@ -12,6 +12,7 @@ from tfcore.kv_cache import KVCache
 from tfcore.measures.memory_use import memory
 from tfcore.measures.parameter_count import layers, parameters
 from tfcore.model import Transformer
+from tfcore.part_configs import InputConvolutionConfig
 
 LATENT = {"positions": "rope", "rotated": 4, "d_head": 10, "kv_latent": 7}
 EXPLICIT = ("*attn.pattern",)  # captured, so that attention is not fused
@@ -86,6 +87,8 @@ KEPT = {
     "disentangled": DEBERTA,
     "disentangled, shared": DEBERTA | {"relative_shared": True, "relative_normed": False},
     "disentangled, one product": DEBERTA | {"relative_products": "c2p"},
+    "input convolution": DEBERTA | {"input_convolution": InputConvolutionConfig(width=3)},
+    "input convolution, tanh": DEBERTA | {"input_convolution": InputConvolutionConfig(width=5, activation="tanh")},
     "two stacks": TWO,
     "rmsnorm": {"norm": "rmsnorm"},
     "dropout": {"dropout": 0.1},
@@ -93,6 +96,12 @@ KEPT = {
     "normed heads of two stacks": TWO | {"qk_norm": True},
     "normed over all heads": {"qk_norm": "width"},
     "normed over all heads of two stacks": TWO | {"qk_norm": "width"},
+    "normed each by its own": {"qk_norm": "each"},
+    "normed each by its own, rotated": {"qk_norm": "each", "positions": "rope", "n_kv_heads": 2},
+    "normed each by its own, of two stacks": TWO | {"qk_norm": "each"},
+    "cut off": {"attn_clip": 0.5},
+    "cut off, rotated": {"attn_clip": 0.5, "positions": "rope"},
+    "cut off and normed": {"attn_clip": 0.5, "qk_norm": "each", "n_kv_heads": 2},
     "normed after": {"norm_placement": "after"},
     "parallel with two norms": {"parallel": True, "shared_norm": False},
     "soft caps": {"attn_softcap": 3.0, "logit_softcap": 5.0},
@@ -142,12 +151,15 @@ def habits(chosen, tokens):
 
 
 def normed_twice(chosen, read, wrote, kernel):
-    """What normalised heads found is kept twice, too: queries and keys, and of the fused kernel the result."""
-    queries, keys = chosen.attention.n_heads * (2 if kernel == "fused" else 1), chosen.attention.kv_heads
+    """What normalised heads found is kept twice, too: queries and keys, unless each head has a scale of its own, and of
+    the fused kernel the result."""
+    fused, kind, heads = kernel == "fused", chosen.attention.qk_norm, chosen.attention.n_heads
+    queries = {"head": heads * (2 if fused else 1), "each": heads * fused}.get(kind, 0)
+    keys = chosen.attention.kv_heads if kind == "head" else 0
     of_encoder = chosen.encoder_layers * read * (queries + keys)
     of_decoder = chosen.decoder_layers * (wrote or read) * (queries + keys)
     crossed = chosen.decoder_layers * (wrote * queries + read * keys) if wrote else 0
-    return (of_encoder + of_decoder + crossed) * chosen.head_size * 4 if chosen.attention.qk_norm == "head" else 0
+    return (of_encoder + of_decoder + crossed) * chosen.head_size * 4
 
 
 @needs_the_cpu  # whose kernels are known, and whose tensors have addresses

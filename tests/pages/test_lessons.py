@@ -16,9 +16,11 @@ from pages.ui import lesson_card, lesson_progress
 from pages.ui.lesson_progress import LessonProgress
 from pages.ui.page import SEE
 from pages.ui.session import KEY
+from pages.ui.work import jobs
 from tests.nightly import nightly
 from tests.pages.lesson_claims import CLAIMS, StopFound
-from tests.pages.visits import opened
+from tests.pages.visits import opened, run
+from tests.pages.waiting import wait_for_jobs
 from tfcore.views.finding import Finding, Statement
 from tfcore.views.view import View
 
@@ -75,6 +77,9 @@ def answered(lesson: Lesson, number: int, model: str) -> Answer:
     """What the page finds at a stop: the address says nothing that the page corrects, and what is ringed is there."""
     stop = lesson.stops[number - 1]
     test = opened(pages()[stop.page].file, **lesson_card.address(lesson, number, {"model": model}))
+    while jobs.JOBS.registry.active:  # what a page fills in while it is looked at
+        wait_for_jobs()
+        test = run(test)
     present = test.session_state[KEY]
     found = present.visit.found
     assert not [said for said in present.notices_shown if "orrected" in said or "Adjusted" in said]

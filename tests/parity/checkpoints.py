@@ -29,6 +29,9 @@ OPT = SHAPE | {"ffn_dim": 40} | {f"{name}_token_id": i for i, name in enumerate(
 BLOOM = {"vocab_size": 61, "hidden_size": 24, "n_layer": 2, "n_head": 6}
 MPT = {"vocab_size": 61, "d_model": 24, "n_layers": 2, "n_heads": 6, "max_seq_len": 32}
 FALCON = {name: SHAPE[name] for name in SHAPE if name != "intermediate_size"}
+# Of its two kinds of attention the one that keeps its maps adds the biases twice (transformers 5.23).
+FALCON_RW = FALCON | {"alibi": True, "parallel_attn": False, "multi_query": False, "bias": True}
+FALCON_RW |= {"attn_implementation": "sdpa"}
 NEO = {"vocab_size": 61, "hidden_size": 24, "num_heads": 6, "max_position_embeddings": 32, "window_size": 5}
 NEO |= {"num_layers": 4, "attention_types": [[["global", "local"], 2]]}
 THREE = GROUPED | {"num_hidden_layers": 3}
@@ -146,6 +149,7 @@ DECODERS = {
         hf.MptForCausalLM,
         MPT | {"n_heads": 12, "attn_config": {"softmax_scale": 0.3}, "tie_word_embeddings": False},
     ),
+    "mpt, clipped": (hf.MptForCausalLM, MPT | {"attn_config": {"clip_qkv": 0.7}}),
     "mpt, no head": (hf.MptModel, MPT | {"n_heads": 4, "layer_norm_epsilon": 1e-2}),
     "falcon": (hf.FalconForCausalLM, FALCON),
     "falcon, grouped": (hf.FalconForCausalLM, FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2}),
@@ -159,6 +163,7 @@ DECODERS = {
         hf.FalconForCausalLM,
         FALCON | {"parallel_attn": False, "multi_query": False, "bias": True, "layer_norm_epsilon": 1e-2},
     ),
+    "falcon-rw": (hf.FalconForCausalLM, FALCON_RW),
     "falcon, no head": (hf.FalconModel, FALCON | {"parallel_attn": False}),
     "llama": (hf.LlamaForCausalLM, GROUPED | {"rms_norm_eps": 1e-2}),
     "llama, tied": (hf.LlamaForCausalLM, GROUPED | {"tie_word_embeddings": True}),
@@ -382,6 +387,10 @@ DECODERS = {
         hf.StableLmForCausalLM,
         STABLE | {"use_parallel_residual": True, "use_qkv_bias": True, "tie_word_embeddings": True},
     ),
+    "stablelm, norms of single heads": (
+        hf.StableLmForCausalLM,
+        STABLE | {"qk_layernorm": True, "use_parallel_residual": True, "layer_norm_eps": 1e-2},
+    ),
     "stablelm, all rotated": (
         hf.StableLmForCausalLM,
         STABLE
@@ -427,6 +436,7 @@ DECODERS = {
         hf.CohereForCausalLM,
         COHERE | {"tie_word_embeddings": False, "attention_bias": True, "layer_norm_eps": 1e-2, "logit_scale": 3.0},
     ),
+    "cohere, norms of single heads": (hf.CohereForCausalLM, COHERE | {"use_qk_norm": True, "layer_norm_eps": 1e-2}),
     "cohere, yarn, no head": (hf.CohereModel, COHERE | {"rope_parameters": YARN}),
     "cohere2": (hf.Cohere2ForCausalLM, COHERE | {"num_hidden_layers": 5, "sliding_window": 4}),
     "cohere2, own kinds": (
@@ -460,6 +470,7 @@ DECODERS = {
         hf.OlmoForCausalLM,
         SHAPE | {"tie_word_embeddings": True, "attention_bias": True, "pad_token_id": 0, "rope_parameters": LINEAR},
     ),
+    "olmo, clipped": (hf.OlmoForCausalLM, SHAPE | {"num_key_value_heads": 2, "pad_token_id": 0, "clip_qkv": 0.7}),
     "olmo, no head": (hf.OlmoModel, SHAPE | {"pad_token_id": 0, "hidden_act": "gelu"}),
     "nemotron": (hf.NemotronForCausalLM, SHAPE | HALF | {"num_key_value_heads": 2}),
     "nemotron, tied, biases, all rotated": (
@@ -528,6 +539,14 @@ ENCODERS = {
     "deberta, position to content": (
         hf.DebertaV2Model,
         DEBERTA | {"pos_att_type": ["p2c"], "position_buckets": 5, "max_relative_positions": 9, "layer_norm_eps": 1e-2},
+    ),
+    "deberta, convolution": (
+        hf.DebertaV2ForMaskedLM,
+        DEBERTA | LOGARITHMIC | {"conv_kernel_size": 3, "conv_act": "gelu", "type_vocab_size": 2},
+    ),
+    "deberta, wide convolution, no head": (
+        hf.DebertaV2Model,
+        SHAPE | {"pos_att_type": "c2p|p2c", "conv_kernel_size": 5, "layer_norm_eps": 1e-2},
     ),
     "deberta, no products": (hf.DebertaV2Model, DEBERTA | {"pos_att_type": [], "norm_rel_ebd": "layer_norm"}),
     "deberta, places alone": (hf.DebertaV2Model, SHAPE | {"pos_att_type": "c2p|p2c", "norm_rel_ebd": "layer_norm"}),
@@ -643,7 +662,7 @@ BARTS = (
 def written(kind, settings, folder, **options):
     """A model of `transformers` with random weights, its attention far from uniform, and its folder."""
     # a copy, as some of their configs write into what they are given
-    theirs = kind(kind.config_class(**copy.deepcopy(settings), attn_implementation="eager"))
+    theirs = kind(kind.config_class(**({"attn_implementation": "eager"} | copy.deepcopy(settings))))
     for parameter in theirs.parameters():
         nn.init.normal_(parameter, std=0.3)
     for name, bias in theirs.named_buffers():

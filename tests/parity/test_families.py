@@ -1,15 +1,20 @@
 """Checkpoints of every family: tiny random models written by `transformers`, read by tfcore.load, give the same logits,
 hidden states and attention maps - with and without padding, whole and in shards."""
 
+from functools import partial
+
 import pytest
 import torch
+import transformers as hf
+from transformers.models.mpt import modeling_mpt
 
 from tests.nightly import often_named
-from tests.parity.checkpoints import BOTH, DECODERS, ENCODERS, PICTURES, written
+from tests.parity.checkpoints import BOTH, DECODERS, ENCODERS, FALCON_RW, MPT, PICTURES, written
 from tests.parity.comparing import TOLERANCE, alike, assert_patterns, assert_scores, padding
 from tests.small import difference, ids
 from tfcore import load
 from tfcore.loading.against_transformers import AFTER_BLOCKS
+from tfcore.model import Transformer
 
 PADDED = {"whole": 0, "right": 6, "left": -6}
 
@@ -45,18 +50,20 @@ def test_decoders(tmp_path, case):
     theirs = written(kind, settings, tmp_path)
     ours, tokenizer = load(tmp_path, device="cpu")
     assert tokenizer is None
-    tokens, n = ids(2, 13), ours.config.n_layers
+    tokens, n, maps_kept = ids(2, 13), ours.config.n_layers, theirs.config._attn_implementation == "eager"
     for pad in PADDED.values():
         real = padding(pad)
         # OPT counts the places of real tokens alone, where they are not given
         more = {"position_ids": PLACES} if kind.config_class.model_type == "opt" else {}
-        expected = theirs(tokens, attention_mask=real.long(), output_attentions=True, output_hidden_states=True, **more)
+        asked = {"output_attentions": maps_kept, "output_hidden_states": True} | more
+        expected = theirs(tokens, attention_mask=real.long(), **asked)
         output = ours(tokens, padding_mask=real if pad else None, capture=captured(ours.config))
         assert_scores(output, expected, real)
         attending = ours.config.attention_layers
         at = "resid_post" if kind.config_class.model_type in AFTER_BLOCKS else "resid_pre"
-        maps = expected.get("attentions", ())
-        assert_stack(output.activations, "", n, expected.hidden_states, maps, real, attending, at)
+        maps = expected.get("attentions") or ()
+        kept = attending if maps_kept else ()
+        assert_stack(output.activations, "", n, expected.hidden_states, maps, real, kept, at)
         assert_scores(ours(tokens, padding_mask=real), expected, real)
 
 
@@ -126,6 +133,29 @@ def test_encoder_decoders(tmp_path, case):
         for i, pattern in enumerate(expected.cross_attentions):
             assert difference(seen[f"decoder.blocks.{i}.cross_attn.pattern"], pattern) < TOLERANCE
     assert ours.config.start_id == (settings.get("decoder_start_token_id") or 0)
+
+
+def test_falcon_rw_rounds_the_biases_of_its_keys(tmp_path):
+    """With heads whose slopes are no powers of two, so that bfloat16 does not hold their multiples."""
+    theirs = written(hf.FalconForCausalLM, FALCON_RW | {"num_attention_heads": 12}, tmp_path)
+    ours, _ = load(tmp_path, device="cpu")
+    tokens = ids(2, 31)
+    assert difference(ours(tokens).logits, theirs(tokens).logits) < TOLERANCE
+    assert ours.config.positions.by_key
+    exact = Transformer(ours.config.changed(alibi_by_key=False))
+    exact.load_state_dict(ours.state_dict())
+    assert difference(exact(tokens).logits, theirs(tokens).logits) > 100 * TOLERANCE
+
+
+def test_the_slopes_of_mpt_are_as_steep_as_its_settings_say(tmp_path, monkeypatch):
+    """As MPT's published code has it; transformers has it in a function, and calls that without the setting."""
+    steep = partial(modeling_mpt.build_mpt_alibi_tensor, alibi_bias_max=16)
+    monkeypatch.setattr(
+        modeling_mpt, "build_mpt_alibi_tensor", lambda heads, n, _, device: steep(heads, n, device=device)
+    )
+    theirs = written(hf.MptForCausalLM, MPT | {"attn_config": {"alibi_bias_max": 16, "clip_qkv": 0.9}}, tmp_path)
+    ours, _ = load(tmp_path, device="cpu")
+    assert difference(ours(ids(2, 13)).logits, theirs(ids(2, 13)).logits) < TOLERANCE
 
 
 @pytest.mark.parametrize("name", ["llama", "mixtral", "gpt2"])

@@ -76,6 +76,10 @@ SHAPES: dict[str, str] = {
     "blocks.*.ln2_post.scale": "batch seq 1",
     "blocks.*.ln2_post.normalized": _STREAM,
     "blocks.*.mlp_out": _STREAM,
+    "blocks.*.resid_mid_conv": _STREAM,
+    "blocks.*.conv_out": _STREAM,  # of a convolution over the embeddings beside the first layer
+    "blocks.*.ln_conv.scale": "batch seq 1",
+    "blocks.*.ln_conv.normalized": _STREAM,
     "blocks.*.resid_post": _STREAM,
     "ln_final.scale": "batch seq 1",
     "ln_final.normalized": _STREAM,
@@ -170,6 +174,9 @@ def _exists(config: ModelConfig, name: str, layer: int, cross: bool) -> bool:
         "resid_mid_cross": plain or routed,
         "ln1_post": mixes and config.norm.of_outputs,
         "ln_cross_post": cross and config.norm.of_outputs,
+        "resid_mid_conv": config.convolves_input(layer),
+        "conv_out": config.convolves_input(layer),
+        "ln_conv.": config.convolves_input(layer),
     }
     if ("cross" in last) and not cross:
         return False

@@ -82,7 +82,7 @@ def _theirs(place: Path) -> Any:
         transformers.logging.disable_progress_bar()
     except ImportError as error:
         raise CheckpointError("to compare with it, install transformers: python -m pip install transformers") from error
-    settings = {"attn_implementation": "eager", "dtype": torch.float32, "local_files_only": True}
+    settings = {"attn_implementation": _attention_of(place), "dtype": torch.float32, "local_files_only": True}
     try:
         if place.is_file():
             return transformers.AutoModelForCausalLM.from_pretrained(
@@ -93,6 +93,13 @@ def _theirs(place: Path) -> Any:
         return kind.from_pretrained(str(place), use_safetensors=True, **settings).eval()
     except Exception as error:  # whatever it does not like about the files
         raise CheckpointError(f"transformers cannot read {place}: {error}") from error
+
+
+def _attention_of(place: Path) -> str:
+    """Which attention of transformers is compared with: the one that keeps its maps, but of Falcon-RW, whose biases it
+    adds twice, the other (transformers 5.23)."""
+    config = {} if place.is_file() else read_json(place / "config.json")
+    return "sdpa" if config.get("model_type") == "falcon" and config.get("alibi") else "eager"
 
 
 def _of_classes(model: Transformer, scores: Tensor) -> Tensor:
@@ -111,7 +118,8 @@ def _of_a_pass(ours: Transformer, theirs: Any, ids: Tensor, answer: Tensor) -> I
         "input_ids" if ours.config.patches is None else "pixel_values": ids,
         **({"decoder_input_ids": answer} if writes else {}),
     }
-    expected = theirs(**given, output_attentions=True, output_hidden_states=True, return_dict=True)
+    with_maps = theirs.config._attn_implementation == "eager"
+    expected = theirs(**given, output_attentions=with_maps, output_hidden_states=True, return_dict=True)
     output = ours(ids, decoder_ids=answer if writes else None, capture=("*pattern", "*resid_*"))
     scores = next((expected[name] for name in ("logits", "prediction_logits") if name in expected), None)
     if "start_logits" in expected:
@@ -131,7 +139,7 @@ def _of_a_pass(ours: Transformer, theirs: Any, ids: Tensor, answer: Tensor) -> I
         yield _largest(f"{name}hidden states", pre)
         patterns = {
             f"{name}layer {i}": _relative(seen[f"{prefix}blocks.{i}.attn.pattern"], one)
-            for i, one in zip(attending, maps, strict=True)
+            for i, one in zip(attending if with_maps else (), maps, strict=True)
         }
         if patterns:
             yield _largest(f"{name}attention maps", patterns)

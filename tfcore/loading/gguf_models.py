@@ -369,7 +369,11 @@ class GgufWeights:
             "expansion_ratio": of("feed_forward_length") / width,
             "max_seq_len": of("context_length"),
             "layer_norm_epsilon": of("attention.layer_norm_epsilon"),
-            "attn_config": {"alibi": slope > 0, "alibi_bias_max": slope},
+            "attn_config": {
+                "alibi": slope > 0,
+                "alibi_bias_max": slope,
+                "clip_qkv": of("attention.clamp_kqv", 0.0) or None,
+            },
         }
 
     def _ungrouped(self, of: Callable[..., Any]) -> int:

@@ -14,6 +14,7 @@ from tfcore.measures.parameter_count import (
     EMBEDDINGS,
     Layer,
     attention_weights,
+    convolution_weights,
     feed_forward_weights,
     layers,
     mixer_weights,
@@ -254,6 +255,8 @@ def _block(config: ModelConfig, layer: Layer, n_encoder: int, n_decoder: int, pa
         counts["experts"] = 2 * tokens * experts.top_k * feed_forward_weights(config, size)
         if experts.n_shared:
             counts["shared experts"] = 2 * tokens * feed_forward_weights(config, experts.n_shared * size)
+    if config.convolves_input(layer.index):
+        counts["input convolution"] = 2 * tokens * convolution_weights(config)
     return counts
 
 

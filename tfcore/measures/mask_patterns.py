@@ -78,7 +78,7 @@ class MaskConfig:
         dilation: distance between tokens seen ("dilated").
         block, stride: tokens in a block, and which earlier blocks are seen: every stride-th ("blocks").
         every: one layer of so many, the last of them, has no window ("alternating"; 2 in Gemma 2, arXiv:2408.00118,
-            section 2, and 6 in Gemma 3, arXiv:2503.19786, section 2).
+            and 6 in Gemma 3, arXiv:2503.19786).
 
     Raises:
         ValueError: an unknown kind or a parameter that is too small.

@@ -164,6 +164,9 @@ def _block(
         kept["feed-forward"] = batch * n * _feed_forward(config, config.ff_size) * size
     if layer.mixture:
         kept["experts"] = batch * n * _mixture(config, size)
+    if config.convolves_input(layer.index):  # its output before or after the activation, and what the norm keeps
+        kept["input convolution"] = batch * n * config.d_model * size
+        kept["norms"] += batch * n * _norm(config, size)
     return kept
 
 
@@ -191,7 +194,7 @@ def _attention(config: ModelConfig, n: int, size: int, kernel: Kernel) -> int:
     """Self-attention over one sequence."""
     heads, kv_heads, width = config.attention.n_heads, config.attention.kv_heads, config.head_size
     product = (heads + 2 * kv_heads) * width  # queries, keys and values in one piece: each keeps all of it alive
-    normed = _qk_norms(config, heads, kv_heads, size)
+    normed = _qk_norms(config, heads, kv_heads, size) + (product * size if config.attention.clip is not None else 0)
     z = heads * width
     if config.attention.softcap is not None or config.attention.sinks:  # which the fused kernel does not have
         capped = n if config.attention.softcap is not None else 0  # a soft cap keeps what it puts out
@@ -231,7 +234,10 @@ def _latent_attention(config: ModelConfig, size: int, kernel: Kernel) -> int:
 
 
 def _qk_norms(config: ModelConfig, heads: int, kv_heads: int, size: int) -> int:
-    """Per token: the statistics of the norms of queries and keys; of all heads together, these side by side besides."""
+    """Per token: the statistics of the norms of queries and keys; of all heads together, these side by side besides,
+    and with a scale of each head's own what it multiplies."""
+    if config.attention.qk_norm == "each":
+        return (heads + kv_heads) * (2 * STATISTIC + config.head_size * size)
     if config.attention.qk_norm == "width":
         return ((heads > 0) + (kv_heads > 0)) * STATISTIC + (heads + kv_heads) * config.head_size * size
     return (heads + kv_heads) * STATISTIC if config.attention.qk_norm else 0

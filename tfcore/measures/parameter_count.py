@@ -156,6 +156,9 @@ def _block(config: ModelConfig, layer: Layer) -> dict[str, int]:
             gate = config.d_model if experts.shared_gate else 0
             counts["shared experts"] = feed_forward_weights(config, experts.n_shared * size) + gate
     counts["norms"] = _block_norms(config, layer)
+    if config.convolves_input(layer.index):
+        counts["input convolution"] = convolution_weights(config) + config.d_model
+        counts["norms"] += _norm(config)
     return counts
 
 
@@ -222,6 +225,11 @@ def attention_weights(config: ModelConfig) -> int:
     return queries + d * (rotated + attention.kv_latent) + attention.kv_latent * made + written
 
 
+def convolution_weights(config: ModelConfig) -> int:
+    """Weights of the convolution over the embeddings; 0 where there is none."""
+    return 0 if config.input_convolution is None else config.input_convolution.width * config.d_model**2
+
+
 def place_products(config: ModelConfig) -> int:
     """Products with relative positions in a score: content to position, and position to content."""
     return config.positions.has_c2p + config.positions.has_p2c
@@ -240,7 +248,7 @@ def _scales(config: ModelConfig) -> int:
 def qk_norm_weights(config: ModelConfig) -> int:
     """Scales of the norms of queries and keys in one attention layer."""
     heads, kv_heads = config.attention.n_heads, config.attention.kv_heads
-    normed = {None: 0, "head": 2, "width": heads + kv_heads}[config.attention.qk_norm]
+    normed = {None: 0, "head": 2, "each": heads + kv_heads, "width": heads + kv_heads}[config.attention.qk_norm]
     return normed * config.head_size
 
 

@@ -7,6 +7,8 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
+from tfcore.attention import EachNorm
+
 Optimiser = Literal["adamw", "adam", "sgd", "muon"]
 Schedule = Literal["cosine", "inverse_sqrt", "constant"]
 MUON_MOMENTUM = 0.95  # of torch.optim.Muon and of the published code
@@ -17,9 +19,9 @@ def decay_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
 
     Decaying a scale pulls it to zero, which is no simpler a model; matrices are where decay regularises.
     """
-    embeddings = {id(p) for m in model.modules() if isinstance(m, nn.Embedding) for p in m.parameters()}
-    decay = [p for p in model.parameters() if p.ndim >= 2 and id(p) not in embeddings]
-    rest = [p for p in model.parameters() if p.ndim < 2 or id(p) in embeddings]
+    without = {id(p) for m in model.modules() if isinstance(m, nn.Embedding | EachNorm) for p in m.parameters()}
+    decay = [p for p in model.parameters() if p.ndim >= 2 and id(p) not in without]
+    rest = [p for p in model.parameters() if p.ndim < 2 or id(p) in without]
     return [{"params": decay, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
 
 
@@ -80,11 +82,11 @@ def muon(model: nn.Module, lr: float, betas: tuple[float, float], weight_decay: 
     Args:
         betas: of AdamW.
     """
-    matrices = {id(p): p for name, p in model.named_parameters() if ".blocks." in name and p.ndim == 2}
-    rest = [
-        group | {"params": [p for p in group["params"] if id(p) not in matrices]}
-        for group in decay_groups(model, weight_decay)
-    ]
+    groups = decay_groups(model, weight_decay)
+    decaying = {id(p) for p in groups[0]["params"]}
+    named = [(name, p) for name, p in model.named_parameters() if id(p) in decaying]
+    matrices = {id(p): p for name, p in named if ".blocks." in name and p.ndim == 2}
+    rest = [group | {"params": [p for p in group["params"] if id(p) not in matrices]} for group in groups]
     return JointOptimizer(
         torch.optim.Muon(
             list(matrices.values()),

@@ -8,6 +8,7 @@ from tests import small
 from tests.foundations.heads.measure.test_kinds import wired
 from tests.nightly import nightly, often_named
 from tests.real import real
+from tfcore.attention import clipped
 from tfcore.inspection.edits import Edit
 from tfcore.loading.checkpoints import load
 from tfcore.measures.effect_metric import Quantity
@@ -33,6 +34,8 @@ WIRINGS = {
     "ALiBi, window": {"positions": "alibi", "window": 4},
     "sinks": {"attn_sinks": True, "window": 4},
     "QK-norm": {"qk_norm": True, "positions": "rope"},
+    "QK-norm of each head, cut off": {"qk_norm": "each", "attn_clip": 0.1},
+    "ALiBi by key": {"positions": "alibi", "alibi_by_key": True},
 }
 named = pytest.mark.parametrize("baseline", BASELINES, ids=["zero", "mean", "another text"])
 
@@ -65,9 +68,8 @@ def taken_out(model, edge, baseline, share=1.0):
         wrote = wrote - model(torch.tensor([list(baseline)]), capture=(name,)).activations[name][:, :, sender]
     block, config = model.decoder.blocks[layer], model.config
     x = block.ln1(found[f"blocks.{layer}.resid_pre"] - share * wrote)
-    parts = block.attn.heads(
-        block.attn.qkv(x), config.attention.n_heads, config.attention.kv_heads, config.attention.kv_heads
-    )
+    read = clipped(block.attn.qkv(x), config.attention.clip)
+    parts = block.attn.heads(read, config.attention.n_heads, config.attention.kv_heads, config.attention.kv_heads)
     q, k, v = block.attn.q_norm(parts[0]), block.attn.k_norm(parts[1]), parts[2]
     value = {"query": q, "key": k, "value": v}[kind]
     return Edit.replace(f"blocks.{layer}.attn.{kind[0]}", value[:, [receiver]], heads=[receiver])

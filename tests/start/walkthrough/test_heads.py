@@ -20,6 +20,7 @@ WIRINGS = {
     "softcap": {"attn_softcap": 3.0, "qk_norm": "width", "rotated": 2},
     "sinks": {"attn_sinks": True},
     "alibi": {"positions": "alibi"},
+    "cut off": {"attn_clip": 0.02, "qk_norm": "each"},
     "encoder": {"architecture": "encoder", "positions": "learned"},
 }
 

@@ -17,7 +17,7 @@ from tests.pages import visits
 from tests.pages.figures import array, figures, scenes
 from tests.pages.visits import run
 from tfcore import available, shipped
-from tfcore.attention import WholeNorm
+from tfcore.attention import EachNorm, WholeNorm
 from tfcore.norms import rms_norm
 from tfcore.part_configs import ExpertsConfig
 from tfcore.views import sources
@@ -228,9 +228,11 @@ MODELS = {
     "relative": {"positions": "relative", "attn_scale": 1.0, "tie_embeddings": False},
     "scores by layer": {"attn_scale_by_layer": True},
     "soft caps": {"attn_softcap": 50.0, "logit_softcap": 30.0},
+    "cut off, ALiBi by key": {"attn_clip": 6.0, "positions": "alibi", "alibi_by_key": True, "qk_norm": "each"},
     "like Phi": small.WIRINGS["like Phi"],
     "encoder": {"architecture": "encoder", "head": "mlm", "positions": "learned", "norm": "layernorm", "n_segments": 2},
     "like ELECTRA": {"architecture": "encoder", "head": "mlm", "d_embed": 10},
+    "like DeBERTa v2-xlarge": small.CONVOLVED,
 }
 
 
@@ -238,8 +240,8 @@ def test_every_stage_of_every_kind_of_model_has_words():
     seen = set()
     for values in ({}, *MODELS.values()):
         config = small.config(**values)
-        for stage in walk_stages(config, 1):
-            said = words(config, stage.name, 1, "'dog'")
+        for layer, stage in [(at, stage) for at in range(2) for stage in walk_stages(config, at)]:
+            said = words(config, stage.name, layer, "'dog'")
             seen.add(stage.name)
             for part in (said.label, said.title, said.sentence, said.equation, said.arrow, said.see):
                 assert part
@@ -279,17 +281,19 @@ def test_what_a_layer_would_be_without_its_activation(activation, without):
 @pytest.mark.parametrize("kind", MODELS)
 def test_every_stage_of_every_kind_of_model_names_code_of_ours(kind):
     model = small.model(**MODELS[kind])
-    walked = walk(model, [1, 2, 3], 1)
-    for stage in walk_stages(model.config, 1):
+    walked = walk(model, [1, 2, 3], 0)
+    for stage in walk_stages(model.config, 0):
         for function in functions(walked, stage.name, cache.model("stories")[1]):
             assert inspect.getsource(inspect.unwrap(function))
 
 
-@pytest.mark.parametrize(("norm", "runs"), [("width", True), ("head", False)])
+@pytest.mark.parametrize(
+    ("norm", "runs"), [("width", [WholeNorm, rms_norm]), ("head", [rms_norm]), ("each", [EachNorm])]
+)
 def test_the_code_of_qk_norm_is_that_of_its_kind(norm, runs):
     walked = walk(small.model(qk_norm=norm), [1, 2, 3], 1)
     shown = functions(walked, "qk-norm", cache.model("stories")[1])
-    assert (WholeNorm in shown, rms_norm in shown) == (runs, True)
+    assert {WholeNorm, rms_norm, EachNorm} & {*shown} == {*runs}
 
 
 @pytest.mark.parametrize(("kind", "stage"), [("2017", "positions"), ("experts", "router"), ("encoder", "top-5")])

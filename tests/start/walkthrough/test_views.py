@@ -51,10 +51,14 @@ MODELS = {
         "embed_norm": True,
     },
     "like DeBERTa": small.DEBERTA,
+    "like DeBERTa v2-xlarge": small.CONVOLVED,
     "parallel": {"parallel": True, "logit_scale": 0.5},
     "attention only": {"d_ff": 0},
     "like Gemma 2": {"norm_placement": "sandwich", "attn_softcap": 2.0, "logit_softcap": 3.0},
     "like OLMo 2": {"norm_placement": "after", "qk_norm": "width"},
+    "like MPT-7B-StoryWriter": {"positions": "alibi", "alibi_steepness": 16.0, "attn_clip": 0.02, "n_kv_heads": 3},
+    "like Command R+": {"norm": "layernorm", "parallel": True, "qk_norm": "each", "n_kv_heads": 2},
+    "like Falcon-RW": {"norm": "layernorm", "bias": True, "positions": "alibi", "alibi_by_key": True},
     "like Pythia": {"norm": "layernorm", "parallel": True, "shared_norm": False, "rotated": 2, "bias": True},
     "like Phi": small.WIRINGS["like Phi"],
     "some rotated": {"layers": (LayerConfig(), LayerConfig(positions=PositionsConfig(kind="none")))},
@@ -114,6 +118,8 @@ def test_what_capture_does_not_name_is_what_the_model_computes(model):
     close(attention_weights(t["attn.scores"], t["allowed"], sinks), t["attn.pattern"])
     group = c.attention.n_heads // c.attention.kv_heads
     close(weighted_values(t["attn.pattern"], t["attn.v"].repeat_interleave(group, 0)), t["attn.z"])
+    limit = c.attention.clip or 1e9
+    close(t["qkv"].clamp(-limit, limit), t["clipped"])
     if not c.attention.qk_norm:
         close(t["split_q"], t["attn.q"])
         close(t["split_k"], t["attn.k"])

@@ -42,12 +42,10 @@ _MPT: dict[str, tuple[object, ...]] = {
 }
 _MPT_ATTENTION: dict[str, tuple[object, ...]] = {
     "attn_type": ("multihead_attention",),
-    "clip_qkv": (0,),
     "prefix_lm": (False,),
     "qk_ln": (False,),
     "attn_uses_sequence_id": (False,),
     "alibi": (True,),
-    "alibi_bias_max": (8,),
 }
 
 
@@ -60,7 +58,7 @@ def _mpt(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     attention = ConfigValues({f"attn_config.{name}": value for name, value in stated.items()})
     for name, values in _MPT_ATTENTION.items():
         attention.only(f"attn_config.{name}", *values)
-    scale = "attn_config.softmax_scale"
+    scale, clip, steepness = (f"attn_config.{name}" for name in ("softmax_scale", "clip_qkv", "alibi_bias_max"))
     head, tied = s.head(tensors, "wte.weight", "lm_head.weight")
     width = s.whole("d_model")
     return ModelConfig.from_dict(
@@ -71,6 +69,8 @@ def _mpt(s: ConfigValues, tensors: Tensors) -> ModelConfig:
             "n_layers": s.whole("n_layers"),
             "n_heads": s.whole("n_heads"),
             "attn_scale": None if attention.get(scale) is None else attention.number(scale),
+            "attn_clip": attention.number(clip) if attention.get(clip) else None,  # 0 cuts nothing
+            "alibi_steepness": 8.0 if attention.get(steepness) is None else attention.number(steepness),
             "d_ff": 4 * width,
             "activation": "gelu",
             "max_seq_len": s.whole("max_seq_len"),

@@ -6,12 +6,14 @@ from typing import Any
 
 from tfcore.config import ModelConfig
 from tfcore.loading.families.config_values import ConfigValues, Tensors
-from tfcore.loading.families.llama import LLAMA, NEIGHBOURS, biases, layers_of, llama_config
+from tfcore.loading.families.llama import ATTENTION, LLAMA, NEIGHBOURS, biases, layers_of, llama_config
+from tfcore.loading.families.mapping import of
 from tfcore.part_configs import PositionsConfig
+
+_NORMS = ("decoder.blocks.*.attn.q_norm", "decoder.blocks.*.attn.k_norm")
 
 
 def _cohere(s: ConfigValues, tensors: Tensors, **more: Any) -> ModelConfig:
-    s.only("use_qk_norm", False)  # a LayerNorm of each head's own
     return llama_config(
         s,
         tensors,
@@ -19,12 +21,14 @@ def _cohere(s: ConfigValues, tensors: Tensors, **more: Any) -> ModelConfig:
         norm_eps=s.number("layer_norm_eps"),
         parallel=True,
         logit_scale=s.number("logit_scale"),
+        qk_norm="each" if s.flag("use_qk_norm") else None,
         **biases(s),
         **more,
     )
 
 
 def _cohere2(s: ConfigValues, tensors: Tensors) -> ModelConfig:
+    s.only("use_qk_norm", False)
     if (window := s.window()) is None:
         raise ValueError("sliding_window=None is not supported; supported: a number of tokens")
     every = s.whole("sliding_window_pattern")
@@ -38,7 +42,7 @@ COHERE = replace(
     title="Cohere",
     architectures=("CohereForCausalLM", "CohereModel"),
     config=_cohere,
-    rows={**LLAMA.rows, **NEIGHBOURS},
+    rows={**LLAMA.rows, **NEIGHBOURS, **{name: of(f"{ATTENTION}{name[-6:]}", in_turn=True) for name in _NORMS}},
     defaults={
         **LLAMA.defaults,
         "vocab_size": 256_000,

@@ -5,12 +5,13 @@ scale of distances, no matrices that tokens and positions share, and no biases o
 """
 
 from dataclasses import replace
+from typing import cast
 
 from tfcore.config import ModelConfig
 from tfcore.loading.families.bert import BERT, bert_config
 from tfcore.loading.families.config_values import ConfigValues, Tensors, short
 from tfcore.loading.families.mapping import of
-from tfcore.part_configs import PositionsConfig, Products
+from tfcore.part_configs import ClassActivation, InputConvolutionConfig, PositionsConfig, Products
 
 _PRODUCTS = ("c2p", "p2c")
 _HEAD = "lm_predictions.lm_head"  # for masked words; files of transformers have another ("legacy"), as BERT's
@@ -21,12 +22,12 @@ def _first(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     s.only("position_buckets", -1)
     s.only("share_att_key", False)
     s.only("norm_rel_ebd", "none")
+    s.only("conv_kernel_size", 0)
     return _deberta(s, tensors)
 
 
 def _deberta(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     width, n_heads = s.whole("hidden_size"), s.whole("num_attention_heads")
-    s.only("conv_kernel_size", 0)
     s.only("embedding_size", width)
     s.only("pooler_hidden_size", width)
     s.only("attention_head_size", width // n_heads)
@@ -39,7 +40,17 @@ def _deberta(s: ConfigValues, tensors: Tensors) -> ModelConfig:
         # of products that are asked for, whether they are made or not, as in its code
         attn_scale=(width // n_heads * (1 + len(products))) ** -0.5 if products else None,
         tie_embeddings=config.tie_embeddings or not legacy,  # that head reads the table, whatever the settings say
+        input_convolution=_convolution(s),
     )
+
+
+def _convolution(s: ConfigValues) -> InputConvolutionConfig | None:
+    """The convolution beside the first layer (v2-xlarge, v2-xxlarge)."""
+    if not s.whole("conv_kernel_size", low=0):
+        return None
+    s.only("conv_groups", 1)
+    own = "tanh" if s.get("conv_act") == "tanh" else s.activation("conv_act")
+    return InputConvolutionConfig(width=s.whole("conv_kernel_size"), activation=cast("ClassActivation", own))
 
 
 def _products(s: ConfigValues) -> tuple[str, ...]:
@@ -91,6 +102,8 @@ DEBERTA_V2 = replace(
         "encoder.blocks.*.attn.qkv": of(*(f"{_SELF}{one}_proj" for one in ("query", "key", "value"))),
         "encoder.blocks.*.attn.place_q": of(f"{_SELF}pos_query_proj"),
         "encoder.blocks.*.attn.place_k": of(f"{_SELF}pos_key_proj"),
+        "encoder.blocks.*.conv": of("encoder.conv.conv"),
+        "encoder.blocks.*.ln_conv": of("encoder.conv.LayerNorm"),
         "mlm.dense": BERT.rows["mlm.dense"] + of(f"{_HEAD}.dense"),
         "mlm.ln": BERT.rows["mlm.ln"] + of(f"{_HEAD}.LayerNorm"),
         "mlm.bias": BERT.rows["mlm.bias"] + of(f"{_HEAD}.bias"),
@@ -117,6 +130,9 @@ DEBERTA_V2 = replace(
         "norm_rel_ebd": "none",
         "legacy": True,
         "pooler_hidden_act": "gelu",
+        "conv_kernel_size": 0,
+        "conv_act": "tanh",
+        "conv_groups": 1,
     },
 )
 DEBERTA = replace(

@@ -1,16 +1,14 @@
-"""Falcon (arXiv:2311.16867): attention and feed-forward layer in parallel, few keys and values for many queries."""
+"""Falcon (arXiv:2311.16867): attention and feed-forward layer in parallel, few keys and values for many queries.
+Falcon-RW has ALiBi, each sublayer after the other, and keys and values for each query."""
 
 from tfcore.config import ModelConfig
 from tfcore.loading.families.alibi import BLOOM
 from tfcore.loading.families.config_values import ConfigValues, Tensors
 from tfcore.loading.families.mapping import Family, of
+from tfcore.part_configs import PositionsConfig
 
 
 def _config(s: ConfigValues, tensors: Tensors) -> ModelConfig:
-    if s.flag("alibi"):
-        raise ValueError(
-            "alibi=True is not supported: Falcon-RW rounds its biases to bfloat16, each by the place of its key"
-        )
     head, tied = s.head(tensors, "word_embeddings.weight", "lm_head.weight")
     width, n_heads, grouped = s.whole("hidden_size"), s.whole("num_attention_heads"), s.flag("new_decoder_architecture")
     parallel = grouped or s.flag("parallel_attn")
@@ -31,7 +29,7 @@ def _config(s: ConfigValues, tensors: Tensors) -> ModelConfig:
             "d_ff": s.whole("ffn_hidden_size", null=4 * width),
             "activation": s.activation("activation"),
             "max_seq_len": s.whole("max_position_embeddings"),
-            "positions": s.rope(width // n_heads),
+            "positions": PositionsConfig(kind="alibi", by_key=True) if s.flag("alibi") else s.rope(width // n_heads),
             "norm": "layernorm",
             "norm_eps": s.number("layer_norm_epsilon"),
             "parallel": parallel,

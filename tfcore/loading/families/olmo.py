@@ -11,8 +11,8 @@ from tfcore.loading.families.mapping import of
 
 
 def _olmo(s: ConfigValues, tensors: Tensors) -> ModelConfig:
-    s.only("clip_qkv")  # queries, keys and values that are cut off
-    return llama_config(s, tensors, norm="layernorm", norm_eps=1e-5, **biases(s))
+    clip = None if s.get("clip_qkv") is None else s.number("clip_qkv")
+    return llama_config(s, tensors, norm="layernorm", norm_eps=1e-5, attn_clip=clip, **biases(s))
 
 
 def _olmo2(s: ConfigValues, tensors: Tensors, **more: Any) -> ModelConfig:

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from tfcore.config import ModelConfig
 from tfcore.loading.families.config_values import ConfigValues, Tensors
-from tfcore.loading.families.llama import LLAMA, llama_config
+from tfcore.loading.families.llama import ATTENTION, LLAMA, llama_config
+from tfcore.loading.families.mapping import of
 
 
 def _stablelm(s: ConfigValues, tensors: Tensors) -> ModelConfig:
-    s.only("qk_layernorm", False)  # a LayerNorm of each head's own
     return llama_config(
         s,
         tensors,
@@ -16,6 +16,7 @@ def _stablelm(s: ConfigValues, tensors: Tensors) -> ModelConfig:
         norm_eps=s.number("layer_norm_eps"),
         norm_bias=True,
         qkv_bias=s.flag("use_qkv_bias"),
+        qk_norm="each" if s.flag("qk_layernorm") else None,
         parallel=s.flag("use_parallel_residual"),
     )
 
@@ -25,6 +26,12 @@ STABLELM = replace(
     title="StableLM",
     architectures=("StableLmForCausalLM", "StableLmModel"),
     config=_stablelm,
+    rows={
+        **LLAMA.rows,
+        # of each head; in GGUF files all together
+        "decoder.blocks.*.attn.q_norm": of(f"{ATTENTION}q_layernorm.norms.#") + of(f"{ATTENTION}q_norm"),
+        "decoder.blocks.*.attn.k_norm": of(f"{ATTENTION}k_layernorm.norms.#") + of(f"{ATTENTION}k_norm"),
+    },
     defaults={
         **LLAMA.defaults,
         "vocab_size": 50_304,

@@ -38,6 +38,8 @@ KINDS = {
     "some rotated": {"layers": (LayerConfig(), LayerConfig(positions=PositionsConfig(kind="none")))},
     "rotated otherwise": {"layers": (LayerConfig(positions=PositionsConfig(base=7.0)), LayerConfig())},
     "alibi": {"positions": "alibi"},
+    "alibi by key": {"positions": "alibi", "alibi_by_key": True, "alibi_steepness": 12.0},
+    "QK-norm of each head": {"n_kv_heads": 2, "qk_norm": "each", "bias": True, "norm": "layernorm"},
     "relative": {"positions": "relative"},
     "relative by layer": {"positions": "relative", "relative_by_layer": True},
     "like ALBERT": {
@@ -49,6 +51,7 @@ KINDS = {
         "positions": "relative", "relative_absolute": True, "embed_norm": True,
     },
     "like DeBERTa": small.DEBERTA,
+    "like DeBERTa v2-xlarge": small.CONVOLVED,
     "like DeBERTa, shared": small.DEBERTA | {"relative_shared": True, "relative_products": "p2c"},
     "attention alone": {"d_ff": 0},
     "like gpt-oss": small.WIRINGS["like gpt-oss"],

@@ -87,7 +87,7 @@ def two_bases(d_head: int, base: float, wide: float) -> View:
         formula=(
             r"\frac{\mathbb{E}\,[R_m q \cdot k]}{q \cdot k} = \frac{2}{d_{head}} \sum_i \cos(m\,b^{-2i/d_{head}})"
         ),
-        papers="Two bases: Gemma 3, arXiv:2503.19786, section 2. The fall: RoFormer, arXiv:2104.09864, section 3.4.3.",
+        papers="Two bases: Gemma 3, arXiv:2503.19786. The fall: RoFormer, arXiv:2104.09864, section 3.4.3.",
         code=(measure_bases,),
     )
 

@@ -131,7 +131,8 @@ def patched_words(config: ModelConfig, name: str, kind: Kind, token: str, positi
 def patched_shares(
     both: PromptPair, shares: Float[ndarray, "row seq"], rows: Sequence[str], tokens: Sequence[str], answers: Answers
 ) -> Statement:
-    """State the quantity on both texts, and the largest share of each of the PEAKS rows where that is largest.
+    """State the quantity on both texts, and the largest share of each of PEAKS rows: the first, the last, and those
+    where it is largest.
 
     Args:
         rows: titles of the patched activations.
@@ -141,7 +142,9 @@ def patched_shares(
     other, own = answers.tokens(both.answers)
     known = np.nan_to_num(shares, nan=-np.inf)
     tops, places = known.max(1), known.argmax(1).tolist()
-    kept = sorted(np.argsort(-tops, kind="stable")[:PEAKS].tolist())
+    ends = [0, len(tops) - 1]
+    largest = [i for i in np.argsort(-tops, kind="stable").tolist() if i not in ends]
+    kept = sorted({*ends, *largest[: PEAKS - len(ends)]})
     if own == other:
         scale = "0: as in this text, 1: as in the source text, by the log-probability of '{own}', which"
     else:

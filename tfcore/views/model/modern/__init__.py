@@ -29,10 +29,10 @@ FORMULAS: dict[Switch, str] = {
     r"\mathrm{norm}(x) = \frac{x}{\sqrt{\mathrm{mean}(x^2)}}",
 }
 PAPERS: dict[Switch, str] = {
-    "cap": "Gemma 2, arXiv:2408.00118, section 2: 50 in attention, 30 for the logits.",
+    "cap": "Gemma 2, arXiv:2408.00118: 50 in attention, 30 for the logits.",
     "sink": "gpt-oss, arXiv:2508.10925, section 2.2. Why the first token takes what no token needs: StreamingLLM, "
     "arXiv:2309.17453, section 3.",
-    "norm": "ViT-22B, arXiv:2302.05442, section 2, with LayerNorm; Gemma 3, arXiv:2503.19786, section 2, with RMSNorm "
+    "norm": "ViT-22B, arXiv:2302.05442, with LayerNorm; Gemma 3, arXiv:2503.19786, with RMSNorm "
     "in the place of soft caps. Both have a learned gain, here 1.",
 }
 

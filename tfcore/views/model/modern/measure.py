@@ -236,9 +236,9 @@ def switched_head(
     scores stays as it is.
 
     Args:
-        switch: "cap" bends scores to amount * tanh(score / amount) (arXiv:2408.00118, section 2); "sink" gives the head
+        switch: "cap" bends scores to amount * tanh(score / amount) (arXiv:2408.00118); "sink" gives the head
             a score of amount that takes part in every softmax and belongs to no token (arXiv:2508.10925, section 2.2);
-            "norm" divides each query and key by its root mean square (arXiv:2503.19786, section 2, there with a learned
+            "norm" divides each query and key by its root mean square (arXiv:2503.19786, there with a learned
             gain), after the rotation, which keeps their lengths.
     """
     vectors, factor = head_vectors(model, ids, layer, head), model.config.scale_of(layer)

@@ -79,6 +79,8 @@ def marked(stack: DrawnStack, before: DrawnStack) -> DrawnStack:
 
 def start(config: ModelConfig) -> Group:
     """The boxes from the text to the first vectors."""
+    convolved = config.input_convolution
+    beside = f"of {convolved.width} tokens, added after block 0" if convolved is not None else ""
     return Group(
         rows=(
             (PartBox("Tokens", f"vocabulary of {config.vocab_size:,}", "embedding", "tokens"),),
@@ -88,6 +90,7 @@ def start(config: ModelConfig) -> Group:
                     "Positions", POSITIONS.get(config.positions.kind, config.positions.kind), "position", "positions"
                 ),
             ),
+            *([(PartBox("Convolution", beside, "feedforward", "embedding"),)] if beside else []),
         )
     )
 

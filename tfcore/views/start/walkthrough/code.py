@@ -4,14 +4,25 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from tfcore import masks, minimal, positions
-from tfcore.attention import Attention, WholeNorm, attention_scores, attention_weights, softcapped, weighted_values
+from tfcore.attention import (
+    Attention,
+    EachNorm,
+    WholeNorm,
+    attention_scores,
+    attention_weights,
+    clipped,
+    softcapped,
+    weighted_values,
+)
 from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.disentangled_attention import disentangled_scores
 from tfcore.experts import Experts, mix
 from tfcore.feedforward import FeedForward
+from tfcore.input_convolution import InputConvolution
 from tfcore.model import MaskedHead, Transformer
 from tfcore.norms import layer_norm, rms_norm
+from tfcore.part_configs import QKNorm
 from tfcore.stack import Stack
 from tfcore.views.start.walkthrough.measure.walk import Walk, walk
 
@@ -43,10 +54,11 @@ def functions(walked: Walk, stage: str, tokenizer: Any) -> tuple[Code, ...]:
         ),
         "embedding-norm": (norm, Stack._with_positions),
         "embedding-projection": (Stack._with_positions,),
-        **dict.fromkeys(("norm-1", "norm-2"), (norm, Block.forward)),
+        **dict.fromkeys(("norm-1", "norm-2", "norm-3"), (norm, Block.forward)),
         **dict.fromkeys(("norm-1-after", "norm-2-after"), (norm, Block.forward)),
-        **dict.fromkeys(("add-1", "add-2"), (Block.forward,)),
+        **dict.fromkeys(("add-1", "add-2", "add-3"), (Block.forward,)),
         **dict.fromkeys(("up", "activation", "down"), (FeedForward.forward,)),
+        "convolution": (InputConvolution,),
         "router": (Experts,),
         "experts": (mix,),
         "final-norm": (norm,),
@@ -59,9 +71,16 @@ def functions(walked: Walk, stage: str, tokenizer: Any) -> tuple[Code, ...]:
 
 
 _BIASES: dict[str, tuple[Code, ...]] = {  # that positions add to the scores
-    "alibi": (positions.alibi_bias,),
+    "alibi": (positions.alibi_bias, positions.alibi_bias_by_key),
     "relative": (positions.relative_bucket,),
     "disentangled": (disentangled_scores, positions.disentangled_bucket),
+}
+
+
+_QK_NORMS: dict[QKNorm | None, tuple[Code, ...]] = {
+    "head": (rms_norm,),
+    "each": (EachNorm,),
+    "width": (rms_norm, WholeNorm),
 }
 
 
@@ -70,9 +89,10 @@ def _attention(config: ModelConfig, layer: int) -> dict[str, tuple[Code, ...]]:
     return {
         "qkv": (Attention._within,),
         "output": (Attention.forward,),
+        "clip": (clipped,),
         "heads": (Attention.heads,),
         "concat": (Attention.forward,),
-        "qk-norm": (rms_norm, *([WholeNorm] if config.attention.qk_norm == "width" else [])),
+        "qk-norm": _QK_NORMS.get(config.attention.qk_norm, ()),
         "rotation": (positions.apply_rope, positions.rope_angles),
         **dict.fromkeys(("scores", "scaled"), (attention_scores,)),
         "softcap": (softcapped,),

@@ -209,6 +209,9 @@ def with_kv_heads(model: Transformer, kv_heads: int) -> Transformer:
     if config.attention.qk_norm == "width":
         for name in [name for name in state if name.endswith(".attn.k_norm.weight")]:
             state[name] = _grouped(state[name], kv_heads, config.head_size)
+    if config.attention.qk_norm == "each":
+        for name in [name for name in state if name.endswith(".attn.k_norm.weight")]:
+            state[name] = state[name].unflatten(0, (kv_heads, -1)).mean(1)
     return model.with_weights(config.changed(n_kv_heads=kv_heads), state)
 
 

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.attention import Attention, WholeNorm, attention_scores, attention_weights, softcapped
+from tfcore.attention import Attention, EachNorm, WholeNorm, attention_scores, attention_weights, softcapped
 from tfcore.config import ModelConfig
 from tfcore.input_checks import other_mixer
 from tfcore.inspection.capture import scored
@@ -106,12 +106,14 @@ class ScoreParts:
 
 def why_no_parts(config: ModelConfig) -> str | None:
     """Why the scores of a model are no sums over what was written before, or None."""
+    cap, clip = config.attention.softcap, config.attention.clip
     if said := other_mixer(config):
         return f"{said}, and what that writes is not taken apart."
-    if config.attention.softcap is None:
-        return why_no_head_matrices(config)
-    cap = config.attention.softcap
-    return f"this model bends its scores under a soft cap of {cap:g}, after which they are no sums."
+    if cap is not None:
+        return f"this model bends its scores under a soft cap of {cap:g}, after which they are no sums."
+    if clip is not None:
+        return f"this model cuts its queries and keys off at {clip:g}, after which their scores are no sums."
+    return why_no_head_matrices(config)
 
 
 @torch.no_grad()
@@ -266,7 +268,11 @@ def _projected(
     if bias is not None:
         names, x = [*names, Writer("own bias")], torch.cat((x, bias.double().expand(len(places), 1, -1)), 1)
     norm = attention.q_norm if side == "query" else attention.k_norm
-    if isinstance(norm, Norm):
+    if isinstance(norm, EachNorm):
+        group = 1 if side == "query" else attention.n_heads // attention.kv_heads
+        centred = x - x.mean(-1, keepdim=True)
+        x = centred / norm_scale(x.sum(1, keepdim=True), "layernorm", norm.eps) * norm.weight[head // group].double()
+    elif isinstance(norm, Norm):
         x = _normed(attention, norm, x, vectors.sum(1), head, side)
     rotation = rotation_of(config.positions_of(layer), torch.tensor(places), config.head_size)
     if rotation is not None and run.part != "cross":

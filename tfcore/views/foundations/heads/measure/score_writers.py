@@ -23,13 +23,15 @@ from tfcore.model import NO_LOGITS, Transformer
 from tfcore.norms import Norm
 from tfcore.tokenizers.tokenizer import Tokenizer
 
-Kind = Literal["embedding", "segments", "positions", "head", "cross head", "feed-forward", "biases", "own bias"]
+Kind = Literal[
+    "embedding", "segments", "positions", "head", "cross head", "feed-forward", "convolution", "biases", "own bias"
+]
 Side = Literal["query", "key"]
 # Ends of the activations that a score is taken apart with.
 KEPT = (
     *("embed", "segment_embed", "pos_embed", "norm.scale", "attn.z", "attn.q", "attn.k", "attn.rot_q", "attn.rot_k"),
     *("mlp_out", "ln1.scale", "ln1_post.scale", "ln_cross.scale", "ln_cross_post.scale", "ln2.scale"),
-    *("ln2_post.scale", "ln_final.scale"),
+    *("ln2_post.scale", "ln_final.scale", "conv_out", "ln_conv.scale"),
 )
 
 
@@ -209,6 +211,9 @@ class _Stream:
                 self._attention(i, block, "cross_attn", "ln_cross", "cross head")
             if block.has_mlp:
                 self._feedforward(i, block)
+            if block.has_convolution:
+                self.add([Writer("convolution")], self.at(f"blocks.{i}.conv_out")[:, None])
+                self.norm(f"blocks.{i}.ln_conv", block.ln_conv)
 
     def _attention(self, i: int, block: Block, name: str, norm: str, kind: Kind) -> None:
         attention: Attention = getattr(block, name)

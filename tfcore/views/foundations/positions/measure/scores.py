@@ -131,8 +131,7 @@ def two_bases(d_head: int, bases: tuple[float, float], furthest: int = 131_072, 
 
     Args:
         d_head: even width of the head.
-        bases: of the layers with a window and of those without; 10,000 and 1,000,000 in Gemma 3 (arXiv:2503.19786,
-            section 2).
+        bases: of the layers with a window and of those without; 10,000 and 1,000,000 in Gemma 3 (arXiv:2503.19786).
         furthest: largest distance.
         count: of distances, at most.
 

@@ -121,12 +121,14 @@ def check_graph_model(config: ModelConfig) -> None:
         or config.norm.of_embeddings
         or not config.norm.first
         or config.logit_softcap is not None
+        or config.attention.clip is not None
         or config.experts is not None
         or config.ff_size == 0
     ):
         raise ValueError(
             "an attribution graph needs a decoder with a language head, RMSNorm before each sublayer, feed-forward "
-            "layers, no biases, no position embeddings and no soft cap on its logits, such as stories"
+            "layers, no biases, no position embeddings, no soft cap on its logits and no values that are cut off, such "
+            "as stories"
         )
 
 

@@ -15,7 +15,15 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.attention import AttentionContext, attention_scores, attention_weights, softcapped, weighted_values
+from tfcore.attention import (
+    AttentionContext,
+    EachNorm,
+    attention_scores,
+    attention_weights,
+    clipped,
+    softcapped,
+    weighted_values,
+)
 from tfcore.block import Block
 from tfcore.config import ModelConfig
 from tfcore.inspection.edits import Edit
@@ -117,7 +125,10 @@ def projected(
     read = block.ln1(x) @ weight.mT
     if attn.qkv.bias is not None:
         read = read + attn.qkv.bias.unflatten(0, (-1, attn.d_head))[rows][:, None]
+    read = clipped(read, attn.clip)
     norm = {"query": attn.q_norm, "key": attn.k_norm}.get(kind)
+    if isinstance(norm, EachNorm):
+        return norm(read, heads if kind == "query" else [head // group for head in heads])
     return read if norm is None else norm(read)
 
 

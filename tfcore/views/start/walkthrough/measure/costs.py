@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from tfcore.config import ModelConfig
 from tfcore.measures.parameter_count import (
+    convolution_weights,
     expert_parameters,
     feed_forward_weights,
     parameters,
@@ -76,6 +77,7 @@ def _attention(config: ModelConfig, n: int) -> dict[str, StageCost]:
     return {
         "norm-1": norms,
         "qkv": _matrix(n, d, (heads + 2 * kv_heads) * d_head, config.has_qkv_bias),
+        "clip": StageCost(0, n * (heads + 2 * kv_heads) * d_head),
         "qk-norm": StageCost(qk_norm_weights(config), 4 * turned),
         # two products and a sum for each number that is turned
         "rotation": StageCost(0, 3 * n * (heads + kv_heads) * (config.positions.rotated or d_head)),
@@ -110,6 +112,9 @@ def _feed_forward(config: ModelConfig, n: int) -> dict[str, StageCost]:
         "down": _matrix(n, width, d, config.bias),
         "norm-2-after": _norm(config, n),
         "add-2": StageCost(0, n * d),
+        "convolution": _matrix(n, convolution_weights(config) // d, d, True),
+        "add-3": StageCost(0, n * d),
+        "norm-3": _norm(config, n),
     }
     if config.experts is not None:
         one = feed_forward_weights(config, config.expert_size)

@@ -151,7 +151,7 @@ def _looked_up(walk: Walk) -> StageTensors:
 def _before_norm(name: str, walk: Walk) -> str:
     """The tensor that a norm reads: the stream, or the sum where it comes after (post-norm)."""
     if walk.config.norm.placement == "post":
-        return {"ln1": "sum_1", "ln2": "sum_2"}[name]
+        return {"ln1": "sum_1", "ln2": "sum_2", "ln_conv": "sum_3"}[name]
     return "resid_pre" if name == "ln1" or walk.config.parallel else "stream_2"
 
 
@@ -189,12 +189,13 @@ def _masked_head(walk: Walk) -> StageTensors:
     return _one("hidden", "mlm", ("stream x", "made ready for the table"), "embedding", compared=False)(walk)
 
 
-def _qkv(walk: Walk) -> StageTensors:
-    c, product = walk.config, walk.tensors["qkv"]
+def _all_heads(walk: Walk, name: str) -> tuple[ShownTensor, ...]:
+    """Queries, keys and values of all heads, which one tensor holds side by side."""
+    c, product = walk.config, walk.tensors[name]
     ends = np.cumsum([c.attention.n_heads, c.attention.kv_heads, c.attention.kv_heads]) * c.head_size
     cuts = np.split(product, ends[:-1], axis=1)
     names = (("Q, all heads", "query"), ("K", "key"), ("V", "value"))
-    after = tuple(
+    return tuple(
         ShownTensor(
             title=title,
             role=role,
@@ -205,7 +206,15 @@ def _qkv(walk: Walk) -> StageTensors:
         )
         for (title, role), cut, end in zip(names, cuts, ends, strict=True)
     )
-    return StageTensors(before=(_whole(walk, "read_1", "what attention reads", "norm"),), after=after, compared=False)
+
+
+def _qkv(walk: Walk) -> StageTensors:
+    before = (_whole(walk, "read_1", "what attention reads", "norm"),)
+    return StageTensors(before=before, after=_all_heads(walk, "qkv"), compared=False)
+
+
+def _clip(walk: Walk) -> StageTensors:
+    return StageTensors(before=_all_heads(walk, "qkv"), after=_all_heads(walk, "clipped"))
 
 
 def _three(walk: Walk, head: int, names: tuple[str, str, str]) -> tuple[ShownTensor, ...]:
@@ -226,7 +235,7 @@ def _heads(walk: Walk, head: int) -> StageTensors:
             first=p.first,
             framed=(p.first + start, p.first + start + size),
         )
-        for p, start in zip(_qkv(walk).after, own, strict=True)
+        for p, start in zip(_all_heads(walk, "clipped"), own, strict=True)
     )
     return StageTensors(before=before, after=_three(walk, head, ("split_q", "split_k", "split_v")))
 
@@ -384,6 +393,7 @@ _PLAIN: dict[str, Callable[[Walk], StageTensors]] = {
     "embedding-projection": _embedding_projection,
     "norm-1": _normed("ln1"),
     "qkv": _qkv,
+    "clip": _clip,
     "norm-1-after": _one("written_1", "attn_out", ("what attention adds", "the same, normalised")),
     "add-1": _sum("resid_pre", "attn_out", "sum_1", "attention", "from attention"),
     "norm-2": _normed("ln2"),
@@ -394,6 +404,9 @@ _PLAIN: dict[str, Callable[[Walk], StageTensors]] = {
     "experts": _experts,
     "norm-2-after": _one("written_2", "mlp_out", ("what the layer adds", "the same, normalised")),
     "add-2": _sum("stream_2", "mlp_out", "sum_2", "feedforward", "from the layer"),
+    "convolution": _one("resid_pre", "conv_out", ("what the block reads", "convolved"), "feedforward", compared=False),
+    "add-3": _sum("resid_mid_conv", "conv_out", "sum_3", "feedforward", "from the convolution"),
+    "norm-3": _normed("ln_conv"),
     "final-norm": _final,
     "mlm-head": _masked_head,
     "logits": _logits,

@@ -11,7 +11,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore import masks
-from tfcore.attention import Attention, attention_scores, softcapped
+from tfcore.attention import Attention, attention_scores, clipped, softcapped
 from tfcore.block import Block
 from tfcore.checks import check_place
 from tfcore.config import ModelConfig
@@ -80,6 +80,7 @@ def _attention(config: ModelConfig, layer: int) -> list[WalkStage]:
     beside = {
         "norm-1": config.has_first_norm(layer),
         "qkv": True,
+        "clip": config.attention.clip is not None,
         "heads": True,
         "qk-norm": config.attention.qk_norm is not None,
         "rotation": config.positions_of(layer).kind == "rope",
@@ -99,6 +100,16 @@ def _attention(config: ModelConfig, layer: int) -> list[WalkStage]:
 
 
 def _feed_forward(config: ModelConfig, layer: int) -> list[WalkStage]:
+    return _second_half(config, layer) + _convolution(config, layer)
+
+
+def _convolution(config: ModelConfig, layer: int) -> list[WalkStage]:
+    there = config.convolves_input(layer)
+    after = {"add-3": there, "norm-3": there}
+    return _kept("feed-forward", True, {"convolution": there}) + _kept("feed-forward", False, after)
+
+
+def _second_half(config: ModelConfig, layer: int) -> list[WalkStage]:
     routed = config.is_routed(layer)
     if not routed and config.ff_size == 0:
         return []
@@ -269,13 +280,14 @@ def _ends(model: Transformer, batch: Tensor, tensors: Activations) -> Activation
 
 
 def _attended(block: Block, tensors: Activations, config: ModelConfig, layer: int) -> Activations:
-    """read_1: what attention reads. qkv: one product. split_q, split_k, split_v: cut into heads. products: q . k.
-    scaled: the same with the scale. capped: bent by a soft cap. allowed: the mask. concat: heads side by side.
-    written_1: after W_O. sum_1."""
+    """read_1: what attention reads. qkv: one product. clipped: the same, cut off where the model does it. split_q,
+    split_k, split_v: cut into heads. products: q . k. scaled: the same with the scale. capped: bent by a soft cap.
+    allowed: the mask. concat: heads side by side. written_1: after W_O. sum_1."""
     attn: Attention = block.attn
     read = tensors["ln1.normalized"] if config.has_first_norm(layer) else tensors["resid_pre"]
     qkv = attn.qkv(read)
-    q, k, v = attn.heads(qkv, attn.n_heads, attn.kv_heads, attn.kv_heads)
+    cut_off = clipped(qkv, attn.clip)
+    q, k, v = attn.heads(cut_off, attn.n_heads, attn.kv_heads, attn.kv_heads)
     turned_q, turned_k = tensors.get("attn.rot_q", tensors["attn.q"]), tensors.get("attn.rot_k", tensors["attn.k"])
     keys = turned_k.repeat_interleave(attn.n_heads // attn.kv_heads, dim=1)
     scaled = attention_scores(turned_q, keys, attn.scale)
@@ -283,6 +295,7 @@ def _attended(block: Block, tensors: Activations, config: ModelConfig, layer: in
     return {
         "read_1": read,
         "qkv": qkv,
+        "clipped": cut_off,
         "split_q": q,
         "split_k": k,
         "split_v": v,
@@ -297,7 +310,8 @@ def _attended(block: Block, tensors: Activations, config: ModelConfig, layer: in
 
 
 def _fed(block: Block, tensors: Activations, config: ModelConfig) -> Activations:
-    """stream_2: what the feed-forward layer is added to. read_2: what it reads. written_2: what it gives. sum_2."""
+    """stream_2: what the feed-forward layer is added to. read_2: what it reads. written_2: what it gives. sum_2. sum_3:
+    with what a convolution over the embeddings adds."""
     if not block.has_mlp:
         return {}
     post = config.norm.placement == "post"
@@ -305,7 +319,10 @@ def _fed(block: Block, tensors: Activations, config: ModelConfig) -> Activations
     normed = "ln1.normalized" if config.parallel and config.shared_norm else "ln2.normalized"
     read = tensors[normed] if config.norm.before else stream
     written = block.mlp(read, ActivationRecorder())
-    return {"stream_2": stream, "read_2": read, "written_2": written, "sum_2": stream + tensors["mlp_out"]}
+    fed = {"stream_2": stream, "read_2": read, "written_2": written, "sum_2": stream + tensors["mlp_out"]}
+    if "conv_out" in tensors:
+        fed["sum_3"] = tensors["resid_mid_conv"] + tensors["conv_out"]
+    return fed
 
 
 def allowed(config: ModelConfig, layer: int, n: int) -> Bool[Tensor, "query key"]:

@@ -283,6 +283,14 @@ def activity(before: ndarray, after: ndarray) -> Statement:
     )
 
 
+def _cut_off(stage: _Stage) -> Statement:
+    """How many numbers of queries, keys and values were cut off."""
+    pairs = zip(stage.tensors.before, stage.tensors.after, strict=True)
+    numbers = {made.title[0]: float((read.values != made.values).mean()) for read, made in pairs}
+    words = "Cut off: {query:.1%} of the numbers of queries, {key:.1%} of keys and {value:.1%} of values."
+    return state("cut off", words, query=numbers["Q"], key=numbers["K"], value=numbers["V"])
+
+
 def _routed(stage: _Stage) -> Statement:
     """The expert with the highest probability for the last token, and that probability."""
     shares = stage.tensors.made.values[-1]
@@ -297,11 +305,16 @@ def _routed(stage: _Stage) -> Statement:
 
 _FINDINGS: dict[str, Callable[[_Stage], Statement]] = {
     "embedding": _looked_up,
-    **dict.fromkeys(("scaling", "embedding-norm", "norm-1", "norm-1-after", "norm-2", "norm-2-after"), _resized),
-    **dict.fromkeys(("segments", "positions", "add-1", "add-2"), _added),
-    **dict.fromkeys(("embedding-projection", "qkv", "output", "up", "down", "experts", "mlm-head"), _widened),
+    **dict.fromkeys(
+        ("scaling", "embedding-norm", "norm-1", "norm-1-after", "norm-2", "norm-2-after", "norm-3"), _resized
+    ),
+    **dict.fromkeys(("segments", "positions", "add-1", "add-2", "add-3"), _added),
+    **dict.fromkeys(
+        ("embedding-projection", "qkv", "output", "up", "down", "experts", "convolution", "mlm-head"), _widened
+    ),
     "final-norm": _resized,
     "heads": _split,
+    "clip": _cut_off,
     "qk-norm": _resized,
     "rotation": _rotated,
     "scores": _largest,

@@ -159,6 +159,16 @@ WORDS: dict[str, StageWords] = {
         "information has passed between tokens in this layer yet.",
         "query",
     ),
+    "clip": StageWords(
+        "clip",
+        "Cut off queries, keys and values",
+        "Numbers above $clip become $clip, those below -$clip become -$clip: no query, key or value can have a number "
+        "farther from 0.",
+        r"[Q\;K\;V] \leftarrow \min(\max([Q\;K\;V], -$clip), $clip)",
+        r"\text{clip}",
+        "Both pictures have one range of colours, and differ only where a number was cut off.",
+        "query",
+    ),
     "heads": StageWords(
         "heads",
         "Split into heads",
@@ -218,7 +228,7 @@ WORDS: dict[str, StageWords] = {
         r"S \leftarrow $softcap \tanh(S / $softcap)",
         r"\tanh",
         "The same pattern: both pictures have one range of colours. Only scores that are large beside $softcap become "
-        "smaller (arXiv:2408.00118, section 2).",
+        "smaller (arXiv:2408.00118).",
         "attention",
     ),
     "bias": StageWords(
@@ -331,6 +341,19 @@ WORDS: dict[str, StageWords] = {
     ),
     "norm-2-after": _AFTER,
     "add-2": _ADD,
+    "convolution": StageWords(
+        "convolution",
+        "Convolve the embeddings",
+        "Beside its first block this model has a convolution: a linear map of what the block read at each token and "
+        "its neighbours, $conv_width tokens in all, and an activation function.",
+        r"c_i = \mathrm{act}\Big(\sum_{j} W_j\, x_{i+j} + b\Big)",
+        r"W * x",
+        "Neighbours meet here whatever they are, while attention chooses among all tokens; it is added to the stream "
+        "after the block (the published code of DeBERTa v2).",
+        "feedforward",
+    ),
+    "add-3": _ADD,
+    "norm-3": _NORM,
     "final-norm": StageWords(
         "norm",
         "Normalise one last time",
@@ -415,6 +438,8 @@ SAID: dict[str, str] = {
     "down": "down-projection",
     "norm-2-after": "norm after feed-forward",
     "add-2": "second residual add",
+    "add-3": "third residual add",
+    "norm-3": "third norm",
     "final-norm": "final norm",
     "mlm-head": "dense",
     "top-5": "prediction",
@@ -457,6 +482,14 @@ def words(config: ModelConfig, stage: str, layer: int, answer: str = "") -> Stag
         plain = _NORM
     if stage == "bias" and config.positions.kind == "disentangled":
         plain = _PLACES
+    if stage == "bias" and config.positions.by_key:
+        plain = replace(
+            plain,
+            sentence="A number that grows with the place of the key is added to each score, the same for all queries: "
+            "a softmax sees only how far apart the keys are.",
+            equation=r"S_{ij} \leftarrow S_{ij} + b_j",
+            see="Each column changes by one and the same number, rounded to 16 bits.",
+        )
     if stage == "characters" and config.architecture == "encoder":
         masked, vectors = r"p(\text{masked})", r"(y_1 \dots y_T)"
         ends, see = (masked, _MASKED_SEE) if config.scores_tokens else (vectors, _VECTORS_SEE)
@@ -508,7 +541,9 @@ def values_for_words(config: ModelConfig, stage: str, layer: int, answer: str) -
         "norm_name": NORM_NAMES[config.norm.kind],
         "norm_keeps": _NORM_KEEPS[config.norm.kind],
         "before": f"After {layer} other {'block' if layer == 1 else 'blocks'}, each" if layer else "Each",
-        "added": "attention" if stage == "add-1" else "feed-forward",
+        "added": {"add-1": "attention", "add-3": "convolution"}.get(stage, "feed-forward"),
+        "conv_width": 0 if config.input_convolution is None else config.input_convolution.width,
+        "clip": "" if config.attention.clip is None else f"{config.attention.clip:g}",
         "softcap": "" if config.attention.softcap is None else f"{config.attention.softcap:g}",
         "scale_label": "÷ √d" if by_root else "scale",
         "scale_words": rf"\tfrac{{1}}{{\sqrt{{d_k}}}} = \tfrac{{1}}{{\sqrt{{{config.head_size}}}}}"
