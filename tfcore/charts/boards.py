@@ -96,7 +96,7 @@ def board(
             "side": "top",
             "range": [-0.5, n_parts - 0.5],
             "tickangle": 0,
-            "title": {"text": across or ("head (FF: feed-forward)" if "FF" in parts else "head"), "standoff": 2},
+            "title": {"text": across or title_of(parts), "standoff": 2},
         },
         yaxis={**axis, "tickvals": list(range(n_layers)), "title": "layer", "range": [n_layers - 0.5, -0.5]},
         margin={"l": 44, "r": 8, "t": 50, "b": 8},
@@ -105,6 +105,13 @@ def board(
         ],
     )
     return theme.build(traces, layout)
+
+
+def title_of(parts: Sequence[str]) -> str:
+    """The title of columns that are heads and other parts."""
+    others = {"mix": "mixer", "FF": "feed-forward"}
+    named = ", ".join(f"{part}: {others[part]}" for part in parts if part in others)
+    return f"head ({named})" if named else "head"
 
 
 def named_columns(parts: Sequence[str]) -> list[int]:

@@ -8,7 +8,7 @@ COLOURS = {
     "embedding projection": "@embedding/0.8",
     "attention": "@attention",
     "cross-attention": "@attention/0.6",
-    "mixer": "@cat6",
+    "mixer": "@cat2",
     "feed-forward": "@feedforward",
     "experts": "@feedforward",
     "shared experts": "@feedforward/0.6",

@@ -66,7 +66,7 @@ HEAD_KINDS = {
     "last token": "@cat2",
     "local": "@head6/0.45",
     "broad": "@muted/0.22",
-    "mixer": "@cat6",  # what a layer of a hybrid has in the place of attention or beside it
+    "mixer": "@cat2",  # what a layer of a hybrid has in the place of attention or beside it
     "no attention": "@paper",  # a layer of a hybrid that has a state or a convolution
 }
 # Ends of the scales that are not a role's own hue, and the hue they pass through on the way.

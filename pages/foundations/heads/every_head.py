@@ -24,6 +24,7 @@ from tfcore.views.foundations.heads.measure.attention import (
 from tfcore.views.foundations.heads.measure.attention_maps import map_range, strongest_key
 from tfcore.views.foundations.heads.measure.head_ranking import DISTANCE, ENTROPY, KIND, PAIR, strongest_pair
 from tfcore.views.foundations.heads.measure.head_table import score_columns
+from tfcore.views.foundations.heads.say import other_layers
 from tfcore.views.sources import Reading, opened
 from tfcore.views.view import View
 
@@ -65,9 +66,13 @@ def every_head(p: Panel, reading: Reading, log: bool, more: Any) -> None:
         by = choose_rank(reading)
     with right:
         place = choose_head(reading)
+        if (others := other_layers(opened(reading.model)[0].config)) is not None:
+            st.caption(text.escape(str(others)))
     with more:
         order = choose_tiles(reading, *by)
     if place[0] not in size(reading)[0]:
+        with right:
+            links.to("foundations/linear/page.py", {}, "How such a matrix comes about")
         of_a_state(p, reading, place, left if size(reading)[0] else None, beside, order)
         return
     with left:
@@ -117,7 +122,6 @@ def of_a_state(p: Panel, reading: Reading, place: Place, left: Any, beside: Any,
         shown = views.implied(reading, *place)
         st.subheader(shown.title, anchor=False)
         p.show(shown)
-    links.to("foundations/linear/page.py", {}, "How such a matrix comes about, beside softmax attention")
     p.what_to_see(
         "A state is what a layer carries from token to token instead of keys and values. What it gives a token is a "
         "sum over all tokens before, as attention gives it, and the factors of that sum are this matrix. They need not "

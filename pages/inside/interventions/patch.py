@@ -14,6 +14,7 @@ from pages.inside.reading import ReadText
 from pages.ui import cache, controls, in_your_text, text
 from pages.ui.components.figure import Event
 from pages.ui.frame import Panel, panel
+from pages.ui.loading import models
 from pages.ui.reading import text_box
 from pages.ui.work import live
 from pages.ui.work.filling import fill
@@ -30,6 +31,16 @@ from tfcore.views.inside.interventions.say import patched_words
 
 CHARACTERS = 1_000  # of a text
 OTHER = "There was a little girl. One day, Sam said that"
+MIXED = "attention or mixer"  # of hybrids, where some layers have a state or a convolution in the place of attention
+SEEN = (
+    "Follow the difference through the layers. In the residual stream before block 0 it is at the tokens that differ; "
+    "only attention can move it to later positions. Choose “attention” to see which layers do."
+)
+SEEN_OF_HYBRIDS = (
+    "Follow the difference through the layers. In the residual stream before block 0 it is at the tokens that differ; "
+    "only attention, or the mixer that a layer has in its place, can move it to later positions. Choose “attention or "
+    "mixer” to see which layers do."
+)
 KINDS: dict[Kind, str] = {"residual": "residual stream", "attention": "attention", "feed-forward": "feed-forward"}
 FOUND = "found"
 ANSWERS = {FOUND: "both predictions", "difference": "two tokens", "prediction": "the next token"}
@@ -62,10 +73,7 @@ def patch(reading: ReadText, more: Any) -> None:
             quantity = Quantity("prediction", token) if token == against else Quantity("difference", token, against)
             in_your_text.reserve()
             metric.elsewhere("activation patching", reading, quantity)
-        p.what_to_see(
-            "Follow the difference through the layers. In the residual stream before block 0 it is at the tokens that "
-            "differ; only attention can move it to later positions. Choose “attention” to see which layers do."
-        )
+        p.what_to_see(SEEN if models.config(reading.model).mixer is None else SEEN_OF_HYBRIDS)
         p.question(
             "In the example of Sam, patching the position of “boy” before the last block restores almost nothing. Is "
             "the information gone from there?",
@@ -105,7 +113,8 @@ def picture(p: Panel, read: sources.Reading, source: str, both: PromptPair, answ
     n = len(both.target)
     kinds = [kind for kind in KINDS if patching.patched_names(network.config, kind)]
     above = st.container()
-    kind = controls.segmented("What is patched", "kind", kinds, "residual", KINDS)
+    labels = KINDS if network.config.mixer is None else {**KINDS, "attention": MIXED}
+    kind = controls.segmented("What is patched", "kind", kinds, "residual", labels)
     names = patching.patched_names(network.config, kind)
     last_layer = network.config.n_layers - 1  # what is patched before it at the last position, the prediction reads
     first = last_layer if _reading.begins_with_strongest(network.config) else 3

@@ -55,14 +55,11 @@ OF_TOKENS = {
 # those that read every head of a model, or one
 HEADS: dict[str, models.Reads] = {
     "start/walkthrough/page.py": "every head",
-    "foundations/heads/page.py": "every head",
+    "foundations/heads/page.py": "a head or a state",
     "foundations/masks/page.py": "every head",
     "foundations/attention/page.py": "a head",
     "foundations/positions/page.py": "every head",
     "inside/induction/page.py": "every head",
-    STREAM: "every head",
-    FLOW: "every head",
-    INTERVENTIONS: "every head",
 }
 # those that show two models beside each other
 BESIDE = {file: PAGES[file] for file in ("inference/generation/page.py", FLOW)}

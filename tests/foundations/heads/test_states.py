@@ -45,7 +45,7 @@ def test_what_is_said_and_drawn_of_heads_leaves_those_layers_out():
     assert {layer for layer, _ in tile_places(READING, Order(sort="score"), 1)} == {1}
     shown = views.head_map(READING, Order(), 1, 0)
     assert len(shown.numbers()) == 6
-    assert "No attention weights are shown of: a convolution in layer 0; a state in layer 2." in str(shown)
+    assert "No attention weights are shown of: a convolution in layer 0; a state in layer 2." in str(shown.described)
     ranked = views.head_map(READING, Order(by=ENTROPY), 1, 0)
     assert "Of 6 heads, the largest entropy" in str(ranked)
     assert np.isnan(np.array(ranked.chart.data[0].z)[[0, 2]]).all()

@@ -12,9 +12,11 @@ from tfcore.inspection.edits import Edit
 from tfcore.measures.highlights.of_text import BEGINNING, USES, cut_words, explained, highlights, repeated_spans
 from tfcore.measures.highlights.usual import stored_usual
 from tfcore.measures.highlights.words import Word, words_of
+from tfcore.measures.logit_attribution import contributions, stream_parts
 from tfcore.measures.one_text import one_text
-from tfcore.part_configs import ClassesConfig
+from tfcore.part_configs import ClassesConfig, LayerConfig, MixerConfig
 from tfcore.tokenizers.tokenizer import ByteTokenizer
+from tfcore.views.highlights import no_links
 
 TEXT = "a dog and a dog"
 
@@ -221,3 +223,27 @@ def test_a_class_of_each_token_is_no_decision():
     classes = ClassesConfig(labels=LABELS, place="each")
     found = highlights(small.model(vocab_size=256, head="classes", classes=classes), ByteTokenizer(), list(b"a dog"))
     assert (found.surprises, found.decision) == ((), None)
+
+
+def test_of_a_hybrid_links_are_of_its_attention_and_no_head_decides_where_a_mixer_writes_more():
+    layers, mixer = (LayerConfig(mixer="conv"), LayerConfig()), MixerConfig(width=3)
+    model, tokenizer = small.model(vocab_size=256, layers=layers, mixer=mixer), ByteTokenizer()
+    ids = tokenizer.encode(TEXT)
+    found = highlights(model, tokenizer, ids)
+    pattern = model.activations(one_text(model, ids), "blocks.1.attn.pattern")["blocks.1.attn.pattern"][0]
+    assert found.on_first == pytest.approx(float(pattern[:, 1:, 0].mean()), abs=1e-6)
+    assert {link.layer for link in found.links} <= {1}
+    best = log_probabilities(model, ids)[-1].topk(2).indices.tolist()
+    shares = contributions(model, stream_parts(model, ids, len(ids) - 1), *best)
+    larger = [(1, head) for head in range(6) if shares.heads[1, head] > max(0.0, shares.mixers.max())]
+    assert {one.place for one in found.decision.heads} <= {*larger}
+    assert bool(found.decision.heads) == bool(larger)
+
+
+def test_a_model_of_states_alone_has_no_weight_on_its_first_token():
+    layers, mixer = (LayerConfig(mixer="ssm"),) * 2, MixerConfig(n_heads=3, decay="token")
+    model, tokenizer = small.model(vocab_size=256, layers=layers, mixer=mixer), ByteTokenizer()
+    found = highlights(model, tokenizer, tokenizer.encode(TEXT))
+    assert math.isnan(found.on_first)
+    assert found.links == ()
+    assert str(no_links(found)) == "No layer of this model has attention, whose heads could link words."

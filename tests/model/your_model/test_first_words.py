@@ -13,7 +13,7 @@ from tfcore.measures.answers import answers_of
 from tfcore.measures.masked_tokens import mask_of
 from tfcore.measures.one_text import is_finite
 from tfcore.model import Transformer
-from tfcore.part_configs import ClassesConfig, ExpertsConfig, LayerConfig
+from tfcore.part_configs import ClassesConfig, ExpertsConfig, LayerConfig, MixerConfig
 from tfcore.views.model.your_model import say
 from tfcore.views.model.your_model.measure import FirstWords, RoundTrip, first_words, round_trip
 
@@ -118,6 +118,17 @@ def test_how_a_model_is_built_is_said_in_a_sentence():
         "1 layer of the decoder, 4 heads on 2 KV heads each, width 32, feed-forward layers of 64 (swiglu); positions: "
         "rope; rmsnorm, pre."
     )
+
+
+def test_what_mixes_the_tokens_of_a_hybrid_is_said():
+    kinds = tuple(LayerConfig(mixer=one) for one in ("delta", "attention", "delta", "conv", "none"))
+    config = small.config(n_layers=5, layers=kinds, mixer=MixerConfig(n_heads=3), n_kv_heads=2)
+    assert str(say.Built(config)).startswith(
+        "5 layers of the decoder: a state of 3 heads in 2, attention of 6 heads on 2 KV heads in 1, a short "
+        "convolution in 1, nothing that mixes tokens in 1, width 24, feed-forward layers of "
+    )
+    alone = small.config(layers=(LayerConfig(mixer="ssm"),) * 2, mixer=MixerConfig(decay="token"), d_ff=0)
+    assert ": a state of 4 heads in 2, width 24, no feed-forward layers; positions: " in str(say.Built(alone))
 
 
 def test_experts_latents_and_windows_are_said():

@@ -361,7 +361,8 @@ def _shares(model: Transformer, run: _Pass, predicted: int) -> Float[ndarray, "l
         return heads.float().cpu().numpy()
     best = run.logits[run.position].topk(min(2, len(run.logits[run.position]))).indices.tolist()
     parts = parts_at(model, Output(run.hidden, None, run.found.values), run.position)
-    return contributions(model, parts, predicted, best[-1]).heads
+    found = contributions(model, parts, predicted, best[-1])
+    return np.where(found.heads > found.mixers.max(), found.heads, 0.0)  # where a mixer decides, no head does
 
 
 def _heads(model: Transformer, ids: Sequence[int], run: _Pass, predicted: int) -> tuple[Dependence, ...]:

@@ -7,6 +7,7 @@ from numpy import ndarray
 from tfcore.attention import attention_scores, attention_weights
 from tfcore.charts.theme import Figure
 from tfcore.charts.tokens import token_heatmap
+from tfcore.input_checks import other_mixer
 from tfcore.measures.heads.kinds import Place, score_heads
 from tfcore.measures.heads.sink import without_keys
 from tfcore.measures.token_text import tick_labels, visible
@@ -80,8 +81,8 @@ def head_map(reading: Reading, order: Order, layer: int, head: int) -> View:
         title="Map of all heads",
         result=known,
         chart=chart,
-        described=say.kinds_of_heads(known) if by_kind else None,
-        findings=(*(() if by_kind else (strongest,)), *other_layers(reading)),
+        described=say.kinds_of_heads(known, say.other_layers(opened(reading.model)[0].config)) if by_kind else None,
+        findings=() if by_kind else (strongest,),
         note=f"Measured on {on}{first}; induction on repeated random tokens.{without}" if by_kind else "",
         table=lambda: head_table(attention(reading).maps.heads, known),
         formula=r"A = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}} + \text{mask}\right)",
@@ -129,12 +130,6 @@ def mosaic(reading: Reading, order: Order, layer: int, head: int, log: bool = Fa
         f"{full}.{pooled}{some}{where}{hidden}",
         table=lambda: head_table(attention(reading).maps.heads, known),
     )
-
-
-def other_layers(reading: Reading) -> tuple[Finding, ...]:
-    """The layers of a hybrid of which there are no attention weights, in a sentence."""
-    said = say.other_layers(opened(reading.model)[0].config)
-    return () if said is None else (said,)
 
 
 # ---- one head ----
@@ -246,8 +241,8 @@ def rolled_out(
 ) -> View:
     """Attention rollout: layers multiplied, half of each being the residual connection (arXiv:2005.00928). See head."""
     read = attention(reading)
-    if said := other_layers(reading):
-        raise ValueError(f"rollout multiplies the attention of all layers; {said[0]}")
+    if said := other_mixer(opened(reading.model)[0].config, "this model"):
+        raise ValueError(f"rollout multiplies the attention of all layers, and {said}; take a model of attention alone")
     *_, rolled = rollout(read.maps.patterns[: layer + 1])
     hidden: tuple[Finding, ...] = (hidden_sink(read),) if read.hides_sink else ()
     if read.learned_sink is not None:

@@ -85,12 +85,17 @@ def head_kinds(scores: HeadScores, places: Sequence[Place]) -> HeadKinds:
     return HeadKinds(tuple(head_kind(scores, *place) for place in places), int(scores.attends.sum()))
 
 
-def kinds_of_heads(kinds: HeadScores) -> Statement:
-    """How many heads of each kind a model has, the most frequent first."""
+def kinds_of_heads(kinds: HeadScores, others: Statement | None = None) -> Statement:
+    """How many heads of each kind a model has, the most frequent first.
+
+    Args:
+        others: from other_layers, which is said besides.
+    """
     own = kinds.kind[kinds.attends].astype(str)
     names, counts = np.unique(own, return_counts=True)
     named = ", ".join(f"{counts[i]} {names[i]}" for i in np.argsort(-counts, kind="stable"))
-    return state("kinds", "Kinds of the {total} heads: {named}.", total=len(own), named=named)
+    words = "Kinds of the {total} heads: {named}." + ("" if others is None else " {others}")
+    return state("kinds", words, total=len(own), named=named, others=others)
 
 
 def strongest_heads(ranking: Ranking, queries: Sequence[str], keys: Sequence[str], query: int, key: int) -> Statement:

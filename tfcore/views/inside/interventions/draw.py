@@ -13,7 +13,7 @@ from tfcore.charts.tokens import MOST_LABELS, SLANT, label_room, ticks
 from tfcore.views.inside.interventions.measure.prompt_means import Means
 
 ROW = 32  # pixels of a part
-ROLES = {"head": "@attention", "mixer": "@cat6", "feed-forward": "@feedforward"}  # kind of part -> its colour
+ROLES = {"head": "@attention", "mixer": "@cat2", "feed-forward": "@feedforward"}  # kind of part -> its colour
 
 
 def estimate_scatter(

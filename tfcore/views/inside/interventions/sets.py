@@ -119,7 +119,8 @@ def prompt_board(
     means, exact = both
     how = f"Zero ablation of each part, {both.how}"
     if patched:
-        columns, axis = ["attention", "feed-forward"], "output patched from the corrupted text"
+        mixes = "attention" if network.config.mixer is None else "attention or mixer"
+        columns, axis = [mixes, "feed-forward"], "output patched from the corrupted text"
         how = f"Patching from the corrupted text, {both.how}"
     end = scale_end(means.mean, rows, least=0.5)
     names = [name for row in rows for name in row]

@@ -1,5 +1,6 @@
 """Findings on models of one's own."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -75,16 +76,30 @@ class Built(Finding):
         sides = {"encoder": one.encoder_layers, "decoder": one.decoder_layers}
         layers = " and ".join(f"{counted(n, 'layer')} of the {side}" for side, n in sides.items() if n)
         heads, kind = one.attention, one.feed_forward.activation
-        shared = f" on {counted(heads.kv_heads, 'KV head')}" if heads.kv_heads != heads.n_heads else ""
         made = f", keys and values from a latent of {heads.kv_latent:,} (MLA)" if heads.kv_latent is not None else ""
-        hidden = f"feed-forward layers of {one.ff_size:,} ({kind})" if one.ff_size else "attention alone"
+        alone = "attention alone" if one.mixer is None else "no feed-forward layers"
+        hidden = f"feed-forward layers of {one.ff_size:,} ({kind})" if one.ff_size else alone
         windows = [w for i in range(one.n_layers) if (w := one.window_of(i)) is not None]
         near = f"; {counted(len(windows), 'layer')} with a window of {max(windows):,} tokens" if windows else ""
         return (
-            f"{layers[0].upper()}{layers[1:]}, {counted(heads.n_heads, 'head')}{shared} each{made}, "
+            f"{layers[0].upper()}{layers[1:]}{self._mixes}{made}, "
             f"width {one.d_model:,}, {self._experts or hidden}; positions: {one.positions.kind}{near}; "
             f"{one.norm.kind}, {one.norm.placement}."
         )
+
+    @property
+    def _mixes(self) -> str:
+        """The heads of each layer; of a hybrid what mixes the tokens in how many layers."""
+        one, heads = self.config, self.config.attention
+        shared = f" on {counted(heads.kv_heads, 'KV head')}" if heads.kv_heads != heads.n_heads else ""
+        kinds = Counter(one.mixer_of(layer) for layer in range(one.n_layers))
+        if {*kinds} <= {"attention"}:
+            return f", {counted(heads.n_heads, 'head')}{shared} each"
+        attention = f"attention of {counted(heads.n_heads, 'head')}{shared}"
+        state = f"a state of {counted(one.mixer.n_heads, 'head')}" if one.mixer is not None else ""
+        words = {"attention": attention, "attention+ssm": f"{attention} beside {state}", "conv": "a short convolution"}
+        words["none"] = "nothing that mixes tokens"
+        return ": " + ", ".join(f"{words.get(kind, state)} in {n}" for kind, n in kinds.items())
 
     @property
     def _experts(self) -> str:

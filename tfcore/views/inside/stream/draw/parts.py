@@ -15,7 +15,7 @@ ROLES = {  # by how names of parts begin; all others are attention, or heads
     "biases": "@norm",
     "feed-forward": "@feedforward",
     "FF": "@feedforward",
-    "mixer": "@cat6",
+    "mixer": "@cat2",
     OTHERS: "@muted",
 }
 
