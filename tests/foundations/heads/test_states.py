@@ -13,7 +13,7 @@ from tfcore.views.finding import Statement
 from tfcore.views.foundations import heads as views
 from tfcore.views.foundations.heads.measure.attention import Order, kinds, layers_shown, tile_places
 from tfcore.views.foundations.heads.measure.head_ranking import ENTROPY
-from tfcore.views.foundations.heads.say import other_layers
+from tfcore.views.foundations.heads.say import implied_rows, other_layers
 from tfcore.views.sources import Reading
 
 MODEL = small.model(
@@ -70,6 +70,8 @@ def test_a_state_shows_the_matrix_it_implies():
     assert values["negative"] == pytest.approx(sum(one[0] < 0 for one in seen) / len(seen))
     assert (values["weight"], values["at"]) == (pytest.approx(weight, abs=1e-6), key)
     assert visible_of(query) in values["query"]
+    assert "below 0: no probabilities. Largest" in str(shown)
+    assert "0% of its entries are below 0. Largest" in str(implied_rows(np.eye(3), 0, 1, [*"abc"], [*"abc"]))
     for layer in (0, 1):
         with pytest.raises(ValueError, match=f"layer {layer} carries no state in the place of attention"):
             views.implied(READING, layer, 0)

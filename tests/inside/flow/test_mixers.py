@@ -7,6 +7,7 @@ import torch
 from tests import small
 from tfcore.inspection.edits import Edit
 from tfcore.measures.effect_metric import Quantity
+from tfcore.measures.logit_attribution import contributions, stream_parts
 from tfcore.part_configs import LayerConfig, MixerConfig
 from tfcore.tokenizers.tokenizer import ByteTokenizer
 from tfcore.views.inside import flow as views
@@ -86,7 +87,19 @@ def test_shares_of_a_hybrid_add_up_and_its_mixer_can_be_switched_off(kind):
     assert last.values[1, 6] == pytest.approx(float(now[5] - off[5]), abs=1e-5)
     assert last.exact.all()
     direct = direct_by_head(model, passage, 5)
+    assert direct is not None
     assert np.isnan(direct).tolist() == (~np.array(there)).tolist()
+
+
+def test_a_model_of_states_alone_has_mixers_alone():
+    """Of fewer heads than its attention would have."""
+    model = small.model(layers=(LayerConfig(mixer="delta"),) * 2, mixer=STATE)
+    passage = of_ids(IDS, 6)
+    direct, shares = direct_by_head(model, passage, 5), contributions(model, stream_parts(model, IDS, 6), 5, "mean")
+    assert direct is not None
+    np.testing.assert_allclose(direct[:, 6], shares.heads.sum(1), atol=1e-6)
+    assert np.isnan(direct[:, :6]).all()
+    assert {route.head for route in trace(model, passage).routes} == {6}
 
 
 def test_the_river_of_a_hybrid_names_its_mixer():

@@ -200,12 +200,13 @@ def implied_rows(
     sums, seen = matrix.sum(1), np.tril(np.ones(matrix.shape, dtype=bool))
     apart = np.where(np.tril(seen, -1), np.abs(matrix), 0.0)
     query, key = (int(i) for i in np.unravel_index(apart.argmax(), apart.shape))
+    told = "" if np.allclose(sums, 1, atol=1e-3) and (matrix >= 0).all() else ": no probabilities"
     farthest = "" if len(matrix) < 2 else " Largest between two tokens: {weight:+.2f}, of {key} ({at}) for {query}."
     return state(
         "implied",
         "Layer {layer}, head {head} carries a state in the place of attention; this is the matrix that the state "
-        "implies. Its rows sum to {low:.2f} to {high:.2f}, {negative:.0%} of its entries are below 0: no "
-        f"probabilities.{farthest}",
+        "implies. Its rows sum to {low:.2f} to {high:.2f}, {negative:.0%} of its entries are below 0"
+        f"{told}.{farthest}",
         layer=layer,
         head=head,
         low=float(sums.min()),

@@ -212,9 +212,10 @@ def direct_by_head(model: Transformer, passage: Passage, token: int, against: in
     shares = contributions(model, parts, token, "mean" if against is None else against)
     if model.config.mixer is None:
         return shares.heads
-    n_heads, attends = model.config.attention.n_heads, np.array(shares.attends)
-    direct = np.full((model.config.n_layers, n_heads + 1), np.nan)
-    direct[attends, :n_heads] = shares.heads[attends, :n_heads]
-    carries = np.array([there[-1] for there in heads_there(model.config)])
-    direct[carries, -1] = (np.where(attends, 0.0, shares.heads.sum(1)) + shares.mixers)[carries]
+    n_heads, direct = model.config.attention.n_heads, np.full(unmeasured(model).values.shape, np.nan)
+    for layer, there in enumerate(heads_there(model.config)):
+        if shares.attends[layer]:
+            direct[layer, :n_heads] = shares.heads[layer, :n_heads]
+        if there[-1]:
+            direct[layer, -1] = shares.mixers[layer] + (0.0 if shares.attends[layer] else shares.heads[layer].sum())
     return direct
