@@ -61,7 +61,7 @@ def matrix_figure(matrix: Float[ndarray, "query key"], labels: Sequence[str], we
         zmin=0.0 if weights else -most,
         zmax=most,
         hover="%{y} has %{z:.3g} of the value of %{x}",
-        most_keys=20,
+        most_keys=10,
         height=height,
     )
 
