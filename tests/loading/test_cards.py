@@ -16,5 +16,5 @@ def test_the_card_counts_the_parameters_and_names_its_command(name):
 
 
 def test_all_that_is_shipped_together_is_small():
-    """Models and what was measured and made for them; two lenses of smollm2 are 6.7 MB of it."""
-    assert sum(path.stat().st_size for path in PRETRAINED.rglob("*") if path.is_file()) <= 56_000_000
+    """Models and what was measured and made for them; seven transcoders of smollm2 are 42 MB of it, its lenses 6.7."""
+    assert sum(path.stat().st_size for path in PRETRAINED.rglob("*") if path.is_file()) <= 98_000_000

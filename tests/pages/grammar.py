@@ -74,7 +74,7 @@ def in_sight(test: AppTest) -> dict[str, list[str]]:
         kind = getattr(node, "type", "")
         if kind in ("header", "subheader"):
             parts.setdefault(node.value, [])
-        elif kind in SETTINGS and not folded and node.key not in ("model", "model2") and not _nameless(node):
+        elif kind in SETTINGS and not folded and node.key not in ("model", "model2", "of") and not _nameless(node):
             last, name = parts[list(parts)[-1]], node.label.rstrip("0123456789") or node.key
             last += [name] if name not in last else []
     return parts

@@ -11,6 +11,7 @@ from safetensors.torch import save_file
 
 from tfcore.device import device as pick_device
 from tfcore.files import CheckpointError, read_json
+from tfcore.inspection.capture import layer_of
 from tfcore.inspection.transcoders import SparseAutoencoder, Transcoder, TranscoderConfig, module_of
 from tfcore.loading.checkpoints import PRETRAINED, beside
 from tfcore.loading.int8 import rounded, whole
@@ -24,7 +25,7 @@ class Transcoders:
     """The dictionaries of a model.
 
     Args:
-        of_mlps: one for each feed-forward layer, from the first.
+        of_mlps: of feed-forward layers, from the first that has one.
         of_stream: a sparse autoencoder of the residual stream; None where there is none.
     """
 
@@ -35,6 +36,11 @@ class Transcoders:
     def each(self) -> tuple[Transcoder, ...]:
         """All dictionaries, the autoencoder last."""
         return self.of_mlps if self.of_stream is None else (*self.of_mlps, self.of_stream)
+
+    @property
+    def by_layer(self) -> dict[int, Transcoder]:
+        """Index of a layer -> its transcoder, where it has one."""
+        return {layer_of(one.config.writes): one for one in self.of_mlps}
 
 
 def save_transcoders(

@@ -1,7 +1,7 @@
-"""Training of sparse dictionaries: transcoders and autoencoders of one model, all together, on fresh text each step.
+"""Training of sparse dictionaries: transcoders and autoencoders of one model.
 
-No activations are kept: the model reads a new batch each step, once for all dictionaries, so a run needs no disk, sees
-no text twice, and goes on after a stop as every other training does.
+All together on fresh text each step: no activations are kept, so a run needs no disk and sees no text twice. Or one
+after the other on activations that were kept, where the model is what takes long. Both go on after a stop.
 
 Two losses: the square error of what is predicted, and, to finish with, the divergence of the model's predictions with
 it from those without (arXiv:2405.12241, section 2; as a short last part of the training: arXiv:2503.17272).
@@ -9,6 +9,7 @@ it from those without (arXiv:2405.12241, section 2; as a short last part of the 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
 
@@ -24,6 +25,7 @@ from tfcore.model import Output, Transformer
 from tfcore.training.data import Batch
 from tfcore.training.loop import Progress, TrainingSettings, train_beside
 
+SETTLED_BY = 16_384  # vectors whose mean and scale are taken, where they are kept
 Pairs: TypeAlias = list[tuple[Float[Tensor, "token d_model"], Float[Tensor, "token d_model"]]]  # read, and to predict
 
 
@@ -206,19 +208,61 @@ def train_dictionaries(
     return [one.folded() for one in of_each]
 
 
+def train_on_kept(
+    config: TranscoderConfig,
+    kept: tuple[Float[Tensor, "vector d_model"], Float[Tensor, "vector d_model"]],
+    settings: TrainingSettings,
+    folder: Path | None = None,
+    report: Callable[[Progress], None] = lambda _: None,
+    revival: Revival = Revival(),
+    vectors: int = 256,
+) -> Transcoder:
+    """Train one dictionary on activations that were read before, in an order that is drawn anew for each pass over
+    them; goes on where an earlier run in the same folder was stopped.
+
+    Args:
+        kept: what it reads and what it is to predict.
+        settings: its seed is of the initial weights and of the order.
+        vectors: of a step, at most as many as there are.
+    """
+    one, count = InTraining(config, settings.seed), len(kept[0])
+    a_pass = count // vectors  # steps
+
+    @lru_cache(maxsize=1)
+    def order(number: int) -> Int[Tensor, " vector"]:
+        return torch.randperm(count, generator=torch.Generator().manual_seed(settings.seed * 1_000_003 + number))
+
+    def batches(step: int) -> Batch:
+        places = order(step // a_pass)[step % a_pass * vectors :][:vectors]
+        return Batch(places, places)
+
+    def gradients(step: int, batch: Batch) -> float:
+        x, y = kept
+        if step == 0:
+            some = slice(None, None, max(1, count // SETTLED_BY))
+            one.settle_(x[some].float(), y[some].float())
+        error, auxiliary, _ = one.losses(x[batch.ids].float(), y[batch.ids].float(), revival)
+        (error + auxiliary).backward()
+        return float(error.detach())
+
+    train_beside(one, gradients, batches, settings, folder, report, one.lengths_to_one_)
+    return one.folded()
+
+
 @torch.no_grad()
 def read_and_written(model: Transformer, configs: Sequence[TranscoderConfig], ids: Tensor) -> Pairs:
     """The input of each dictionary and what it is to predict, over the tokens of a batch from its first position on."""
-    return _pairs(model.activations(ids, _names(configs)), configs)
+    return _pairs(model.activations(ids, names_of(configs)), configs)
 
 
 @torch.no_grad()
 def seen(model: Transformer, configs: Sequence[TranscoderConfig], ids: Tensor) -> Output:
     """One reading of a batch to its logits, with all that the dictionaries read and write."""
-    return model(ids, capture=_names(configs))
+    return model(ids, capture=names_of(configs))
 
 
-def _names(configs: Sequence[TranscoderConfig]) -> list[str]:
+def names_of(configs: Sequence[TranscoderConfig]) -> list[str]:
+    """The activations that dictionaries read and predict."""
     return sorted({name for config in configs for name in (config.reads, config.writes)})
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import isinf
 from pathlib import Path
 from typing import Literal
 
@@ -240,7 +241,7 @@ def train_beside(
         after: called after every step of the optimiser, before that.
         clip: largest norm of the gradient.
     """
-    optimizer = torch.optim.Adam(parts.parameters(), lr=settings.lr, betas=settings.betas)
+    optimizer = torch.optim.Adam(parts.parameters(), lr=settings.lr, betas=settings.betas, fused=True)
     state = TrainingState(folder, parts, optimizer) if folder is not None else None
     step = state.restore() if state is not None else 0
     clock = Clock(settings.steps)
@@ -249,7 +250,10 @@ def train_beside(
         optimizer.param_groups[0]["lr"] = lr
         batch = batches(step)
         loss = gradients(step, batch)
-        norm = nn.utils.clip_grad_norm_(parts.parameters(), clip)
+        if isinf(clip):
+            norm = nn.utils.get_total_norm([one.grad for one in parts.parameters() if one.grad is not None])
+        else:
+            norm = nn.utils.clip_grad_norm_(parts.parameters(), clip)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         after()

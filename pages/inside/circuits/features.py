@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from pages.inside import metric
+from pages.inside import dictionaries, metric
 from pages.inside import reading as _reading
 from pages.inside.reading import ReadText
 from pages.ui import cache, controls, links, page
 from pages.ui.components.figure import Event, place_of
 from pages.ui.frame import panel
-from pages.ui.loading import models
+from pages.ui.loading.models import REAL
+from pages.ui.reading import text_box
 from tfcore.measures.effect_metric import Kind, Quantity
 from tfcore.views.inside import circuits as views
 from tfcore.views.inside.circuits.features import MODEL, TOKENS, Detail, drawn, graph_json, node_title
@@ -26,27 +27,40 @@ TEXT = _reading.BOY
 BALL = "Max had a red ball. One day Max lost the red"
 PARK = "Lily was very happy. She went to the park and saw a big"
 HER = "There was a little girl. One day, Lily said that"
-FEW, ALL = 12, 0  # links that are drawn
-MOST = {FEW: "the 12 strongest", 40: "40", ALL: "all"}
+FEW, SOME, ALL = 12, 40, 0  # links that are drawn
+MOST = {FEW: "the 12 strongest", SOME: "40", ALL: "all"}
+MOON = "In 1969 the first people walked on the Moon. Three days later the crew came back to"
+CAPITAL = "The capital of France is Paris. The capital of Italy is"
+FIRST = {REAL: CAPITAL}
+RIVALS = {TEXT: " she", CAPITAL: " Paris"}  # what the prediction is compared with at first, as in links of before
+TRY_REAL: dict[str, dict[str, Any]] = {
+    "Rome, not Paris": {"of": REAL, "story": CAPITAL, **metric.two_tokens(" Rome", " Paris")},
+    "back to Earth": {"of": REAL, "story": MOON, "by": "prediction", "word": 0},
+}
 TRY: dict[str, dict[str, Any]] = {
-    "he, not she": {"story": TEXT, **metric.two_tokens(" he", " she")},
-    "she, not he": {"story": HER, **metric.two_tokens(" she", " he")},
-    "a dog, not a tree": {"story": PARK, **metric.two_tokens(" dog", " tree")},
-    "the red ball again": {"story": BALL, "by": "prediction", "word": 0},
+    "he, not she": {"of": MODEL, "story": TEXT, **metric.two_tokens(" he", " she")},
+    "she, not he": {"of": MODEL, "story": HER, **metric.two_tokens(" she", " he")},
+    "a dog, not a tree": {"of": MODEL, "story": PARK, **metric.two_tokens(" dog", " tree")},
+    "the red ball again": {"of": MODEL, "story": BALL, "by": "prediction", "word": 0},
 }
 
 
 def features() -> None:
     """Show the section."""
-    pasted = controls.text_area("Text", "story", TEXT, CHARACTERS, height=68, named=False, end="last")
+    box, beside = st.columns([5, 1], vertical_alignment="bottom")
+    with beside:
+        model = dictionaries.choose("of")
+    with box:
+        first = FIRST.get(model, TEXT)
+        pasted = text_box(model, "Text", "story", first, CHARACTERS, height=68, named=False, end="last")
     with panel(None) as p, p.picture:
-        p.examples(TRY)
-        reading = _reading.checked(MODEL, pasted, TOKENS)
+        p.examples({**(TRY_REAL if REAL in dictionaries.there() else {}), **TRY})
+        reading = _reading.checked(model, pasted, TOKENS, key="story")
         picture = st.container()
         with st.container(horizontal=True, vertical_alignment="top", gap="medium"):
             output = choose_output(reading)
             with page.more_settings():
-                most = controls.segmented("Links drawn", "most", list(MOST), ALL if links.is_old("3") else FEW, MOST)
+                most = controls.segmented("Links drawn", "most", list(MOST), most_links(model), MOST)
                 kept = controls.slider("Nodes kept (% of influence)", "nodes", 30, 95, 70, 5)
                 shown_links = controls.slider("Links kept (% of influence)", "links", 30, 98, 80, 2)
                 grouped = controls.toggle("Join features that do the same", "grouped", True)
@@ -58,7 +72,6 @@ def features() -> None:
         with picture:
             graph = views.graph(reading.whole, output, detail, node)
             p.show(graph, partial(click, diagram), "Click a node for its links.")
-            models.only(MODEL, "transcoders are trained for its layers alone.")
         p.show(views.links(reading.whole, output, detail, node))
         st.subheader("Does it hold in the real model?", anchor=False)
         p.show(views.forecast(reading.whole, output))
@@ -91,13 +104,21 @@ def features() -> None:
         )
 
 
+def most_links(model: str) -> int:
+    """How many links are drawn at first: more where the strongest ones begin in layers without a transcoder."""
+    if links.is_old("3"):
+        return ALL
+    return FEW if model == MODEL else SOME
+
+
 def choose_output(reading: ReadText) -> Output:
     """Controls for what is explained: the logit of a token less that of another, or (None) less the mean of all."""
     offered = metric.candidates(reading, TOKENS)
     default: Kind = "prediction"
-    if reading.pasted == TEXT:  # “he” against “she”, as in links of the first release
-        default, she = "difference", cache.model(MODEL)[1].encode(" she")[0]
-        offered = replace(offered, second=offered.ids.index(she))
+    if rival := RIVALS.get(reading.pasted):
+        token = cache.model(reading.model)[1].encode(rival)[0]
+        if token in offered.ids:
+            default, offered = "difference", replace(offered, second=offered.ids.index(token))
     quantity = metric.choose(offered, metric.OF_TOKENS, default, section="features")
     if quantity.kind == "difference":
         return Output(quantity.token, quantity.against)

@@ -11,7 +11,7 @@ from pages.ui.work import live
 from tfcore.measures.dictionaries import growth
 from tfcore.training.growing_dictionaries import GrowDictionaryConfig, Grown, grow_dictionary
 from tfcore.views.inside import features as views
-from tfcore.views.inside.features import DICTIONARIES, MODEL, STREAM
+from tfcore.views.inside.features import MODEL, STREAM
 
 ROWS = 388
 BEGIN = GrowDictionaryConfig()
@@ -42,7 +42,7 @@ def grow_one() -> None:
             (beside, p.picture),
             lambda grown: show(p, grown, config),
         )
-        models.only(MODEL, "transcoders are trained for its layers alone.")
+        models.only(MODEL, "the text that a small dictionary is trained on here ships for it alone.")
         like = config.shipped.config
         p.what_to_see(
             "Where the dictionary learns, its curves rise; the dashed lines are the shipped one, on the same text. It "
@@ -65,7 +65,8 @@ def grow_one() -> None:
 
 def choose() -> GrowDictionaryConfig:
     """Three controls in sight, the others under More settings."""
-    dictionary = controls.segmented("Features of", "dictionary", list(DICTIONARIES), STREAM, DICTIONARIES)
+    offered = views.dictionaries_of(MODEL)
+    dictionary = controls.segmented("Features of", "dictionary", list(offered), STREAM, offered)
     n_features = controls.stops("Features", "n_features", FEATURES, BEGIN.n_features)
     top_k = controls.stops("Features at a token (k)", "k", TOP_K, BEGIN.top_k)
     with page.more_settings():

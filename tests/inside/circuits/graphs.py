@@ -14,21 +14,21 @@ IDS = (5, 17, 3, 44, 5, 30, 17, 2, 60, 9, 11)  # more than are traced together
 OUTPUTS = (Output(7, None, 0.75), Output(12, 3, 0.25))
 
 
-def transcoders(model: Transformer, top_k: int = 5) -> list[Transcoder]:
+def transcoders(model: Transformer, top_k: int = 5) -> dict[int, Transcoder]:
     """One a layer, of random weights, with biases."""
-    found = []
+    found = {}
     for layer in range(model.config.decoder_layers):
         config = TranscoderConfig.of_mlp(layer, d_model=model.config.d_model, n_features=40, top_k=top_k)
         transcoder = Transcoder(config, layer).requires_grad_(False)
         drawn = torch.Generator().manual_seed(layer)
         transcoder.b_enc.copy_(torch.randn(40, generator=drawn) * 0.1)
         transcoder.b_dec.copy_(torch.randn(model.config.d_model, generator=drawn) * 0.1)
-        found.append(transcoder)
+        found[layer] = transcoder
     return found
 
 
 @cache
-def made() -> tuple[Transformer, list[Transcoder], Graph]:
+def made() -> tuple[Transformer, dict[int, Transcoder], Graph]:
     """The model, its transcoders, and the graph of IDS; the weights of its norms are no ones."""
     model, drawn = small.model(**WIRING), torch.Generator().manual_seed(7)
     for weight in model.parameters():

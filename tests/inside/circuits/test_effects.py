@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from tests.inside.circuits.graphs import IDS, made
+from tests.inside.circuits.graphs import IDS, OUTPUTS, made
 from tests.inside.circuits.test_influence import by_hand
 from tfcore.inspection.edits import Edit
 from tfcore.tokenizers.tokenizer import ByteTokenizer
 from tfcore.views.inside.circuits.measure.effects import TakenOff, strongest, take_off, total_effects
-from tfcore.views.inside.circuits.measure.graph import FEATURE, Output
+from tfcore.views.inside.circuits.measure.graph import FEATURE, Output, attribution_graph
 from tfcore.views.inside.circuits.measure.influence import measure_influence
 from tfcore.views.inside.circuits.say import forecast_details, measure_name, predicted_against_measured
 
@@ -37,11 +37,15 @@ def test_forecasts_are_the_sum_over_all_paths():
         assert found[source] == pytest.approx(along_paths(graph, source, first), rel=1e-4, abs=1e-6)
 
 
-def test_taking_off_is_a_run_of_the_real_model():
+@pytest.mark.parametrize("without", [(), (2,)], ids=["every layer", "a layer without a transcoder"])
+def test_taking_off_is_a_run_of_the_real_model(without):
     model, dictionaries, graph = made()
+    if without:
+        dictionaries = {layer: one for layer, one in dictionaries.items() if layer not in without}
+        graph = attribution_graph(model, dictionaries, IDS, OUTPUTS)
     places = strongest(graph, measure_influence(graph), 9)
     found = take_off(model, dictionaries, graph, places)
-    run = model(torch.tensor([IDS]), capture=["*.scale", "*.pattern"])
+    run = model(torch.tensor([IDS]), capture=["*.scale", "*.pattern", *(f"blocks.{i}.mlp_out" for i in without)])
     plain = run.logits[0, -1]
     value = plain[7] - plain.mean()
     assert found.value == pytest.approx(float(value), abs=1e-4)

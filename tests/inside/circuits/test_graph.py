@@ -1,5 +1,7 @@
 """Every edge against the gradient of the frozen model, and every node the sum of its edges."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +11,7 @@ from tests.inside.circuits.graphs import IDS, OUTPUTS, WIRING, made, transcoders
 from tfcore.attention import AttentionContext
 from tfcore.inspection.capture import ActivationRecorder
 from tfcore.inspection.edits import Edit
+from tfcore.inspection.transcoders import Transcoder
 from tfcore.part_configs import ExpertsConfig
 from tfcore.views.inside.circuits.measure import graph as graph_module
 from tfcore.views.inside.circuits.measure.graph import (
@@ -111,7 +114,7 @@ def test_nodes_are_every_active_feature_in_the_order_of_computation():
     model, dictionaries, graph = made()
     found = model(torch.tensor([IDS]), capture=("blocks.*.ln2.normalized",)).activations
     expected = []
-    for layer, dictionary in enumerate(dictionaries):
+    for layer, dictionary in dictionaries.items():
         active = dictionary.encode(found[f"blocks.{layer}.ln2.normalized"])[0]
         expected += [(layer, p, f, float(active[p, f])) for p, f in active.nonzero().tolist()]
     nodes, places = graph.nodes, graph.of_kind(FEATURE)
@@ -163,7 +166,7 @@ def test_likely_outputs_have_most_of_the_probability():
 def test_other_wirings_are_refused(other):
     check_graph_model(small.config(**WIRING))
     with pytest.raises(ValueError, match="needs a decoder with a language head, RMSNorm"):
-        frozen_run(small.model(**{**WIRING, **other}), [], IDS)
+        frozen_run(small.model(**{**WIRING, **other}), {}, IDS)
 
 
 def test_the_fewest_outputs_that_have_95_percent(monkeypatch):
@@ -191,10 +194,48 @@ def test_what_is_not_active_is_no_node():
     assert len(features) == int((frozen_run(model, dictionaries, IDS).activations > 0).sum())
 
 
-def test_a_transcoder_a_layer_is_needed():
+def test_layers_without_a_transcoder_and_first_positions_are_error_as_a_whole():
+    """Sums hold all the same, and no feature stands where its transcoder was not trained."""
+    model, every, _ = made()
+    late = Transcoder(replace(every[1].config, first=2), 1).requires_grad_(False)
+    late.load_state_dict(every[1].state_dict())
+    graph, run = (make(model, {1: late}, IDS) for make in (attribution_graph, frozen_run))
+    features = graph.of_kind(FEATURE)
+    assert set(graph.nodes.layer[features].tolist()) == {1}
+    assert graph.nodes.position[features].min() == 2
+    assert len(graph.of_kind(ERROR)) == 3 * len(IDS)
+    written = model(torch.tensor([IDS]), capture=("blocks.*.mlp_out",)).activations
+    for layer in (0, 2):
+        torch.testing.assert_close(run.errors[layer], written[f"blocks.{layer}.mlp_out"][0])
+    torch.testing.assert_close(run.errors[1, :2], written["blocks.1.mlp_out"][0, :2])
+    total = graph.edges.sum(1) + graph.biases
+    for places in (features, graph.of_kind(OUTPUT)):
+        assert np.abs(total[places] - graph.nodes.activation[places]).max() < 1e-4
+
+
+def test_only_the_features_with_most_influence_are_nodes_and_sums_hold():
+    model, dictionaries, whole = made()
+    graph = attribution_graph(model, dictionaries, IDS, OUTPUTS, most=6)
+    features = graph.of_kind(FEATURE)
+    assert [int((graph.nodes.layer[features] == layer).sum()) for layer in range(3)] == [6, 6, 6]
+    total = graph.edges.sum(1) + graph.biases
+    for places in (features, graph.of_kind(OUTPUT)):
+        assert np.abs(total[places] - graph.nodes.activation[places]).max() < 1e-4
+    last = whole.of_kind(FEATURE)[whole.nodes.layer[whole.of_kind(FEATURE)] == 2]
+    share = np.abs(whole.edges) / np.maximum(np.abs(whole.edges).sum(1, keepdims=True), 1e-10)
+    read = last[(whole.weights @ share)[last] > 0]  # above the last layer there are outputs alone
+    own = features[graph.nodes.layer[features] == 2]
+    wanted = set(zip(whole.nodes.position[read].tolist(), whole.nodes.feature[read].tolist(), strict=True))
+    assert 0 < len(wanted) <= 6
+    assert wanted <= set(zip(graph.nodes.position[own].tolist(), graph.nodes.feature[own].tolist(), strict=True))
+    every = attribution_graph(model, dictionaries, IDS, OUTPUTS, most=1_000)
+    assert np.array_equal(every.edges, whole.edges)
+
+
+def test_a_transcoder_of_a_layer_that_is_not_there():
     model, dictionaries, _ = made()
-    with pytest.raises(ValueError, match="2 transcoders for 3 layers"):
-        attribution_graph(model, dictionaries[:2], IDS, OUTPUTS)
+    with pytest.raises(ValueError, match="transcoder of layer 3 does not fit: the model has layers 0 to 2"):
+        attribution_graph(model, {3: dictionaries[0]}, IDS, OUTPUTS)
 
 
 def test_one_token_has_a_graph():

@@ -1,13 +1,15 @@
 """For each feature of a model's dictionaries: how often and on which tokens it fires in held-out texts, and the texts
 in which it is strongest. One scan, kept beside the weights."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float, Integer
+from jaxtyping import Bool, Float, Integer
 from numpy import ndarray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
@@ -65,20 +67,39 @@ class FeatureScan:
         return np.where(largest > 0, largest, 1.0).astype(np.float32)
 
 
+class Firings(NamedTuple):
+    """Every place of some windows at which a feature of one dictionary is above 0.
+
+    Args:
+        feature: which.
+        value: its activation.
+        window, position, token: where, and the id of the token there.
+    """
+
+    feature: Integer[ndarray, " firing"]
+    value: Float[ndarray, " firing"]
+    window: Integer[ndarray, " firing"]
+    position: Integer[ndarray, " firing"]
+    token: Integer[ndarray, " firing"]
+
+
+def counted_places(windows: Integer[ndarray, "window length"]) -> Bool[ndarray, "window length"]:
+    """The places that a scan counts: no padding, and none of the first SETTLED."""
+    counted: Bool[ndarray, "window length"] = windows != PADDING_ID
+    counted[:, :SETTLED] = False
+    return counted
+
+
 @torch.no_grad()
-def scan_features(
+def find_firings(
     model: Transformer, transcoders: Transcoders, windows: Integer[ndarray, "window length"], rows: int = 64
-) -> FeatureScan:
-    """Run a model over all windows; the first SETTLED tokens of each are not counted."""
+) -> list[Firings]:
+    """Run a model over all windows: where the features of each dictionary fire, at the places that are counted."""
     batches: list[list[tuple[ndarray, ...]]] = [[] for _ in transcoders.each]
     names = sorted({one.config.reads for one in transcoders.each})
-    read = 0
     for first in range(0, len(windows), rows):
         part = windows[first : first + rows].astype(np.int64)
-        counted = part != PADDING_ID
-        counted[:, :SETTLED] = False
-        row, position = np.nonzero(counted)
-        read += len(row)
+        row, position = np.nonzero(counted_places(part))
         ids = np.where(part == PADDING_ID, 0, part)
         activations = model.activations(torch.tensor(ids).to(model.device), names)
         for own, one in zip(batches, transcoders.each, strict=True):
@@ -88,19 +109,33 @@ def scan_features(
             own.append(
                 (features[at, choice], values[at, choice], row[at] + first, position[at], ids[row[at], position[at]])
             )
-    if not read:
+    return [Firings(*(np.concatenate(part) for part in zip(*own, strict=True))) for own in batches]
+
+
+def scan_features(
+    model: Transformer, transcoders: Transcoders, windows: Integer[ndarray, "window length"], rows: int = 64
+) -> FeatureScan:
+    """Run a model over all windows; the first SETTLED tokens of each are not counted."""
+    if not counted_places(windows).any():
         raise ValueError("there are no tokens to scan; give longer windows")
-    each = [_of_dictionary(one, own) for one, own in zip(transcoders.each, batches, strict=True)]
+    return scan_of(transcoders, windows, find_firings(model, transcoders, windows, rows))
+
+
+def scan_of(
+    transcoders: Transcoders, windows: Integer[ndarray, "window length"], found: Sequence[Firings]
+) -> FeatureScan:
+    """The scan of what was found in windows."""
+    each = [_of_dictionary(one, own) for one, own in zip(transcoders.each, found, strict=True)]
     stacked = {name: np.stack([one[name] for one in each]) for name in each[0]}
     named, index = np.unique(stacked.pop("window"), return_inverse=True)
     window = index.reshape(stacked["position"].shape).astype(np.uint16)
+    read = int(counted_places(windows).sum())
     return FeatureScan(windows=windows[named], window=window, read=np.array([read]), **stacked)
 
 
-def _of_dictionary(one: Transcoder, batches: list[tuple[ndarray, ...]]) -> dict[str, ndarray]:
-    """The arrays of a FeatureScan for one dictionary, from (feature, value, window, position, token id) of all that
-    fired."""
-    feature, value, window, position, token = (np.concatenate(part) for part in zip(*batches, strict=True))
+def _of_dictionary(one: Transcoder, found: Firings) -> dict[str, ndarray]:
+    """The arrays of a FeatureScan for one dictionary."""
+    feature, value, window, position, token = found
     n = one.config.n_features
     fires = np.bincount(feature, minlength=n)
     order = np.lexsort((-value, feature))

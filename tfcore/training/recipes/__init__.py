@@ -198,9 +198,10 @@ RECIPES: dict[str, Entry] = {
         transcoders,
         SMOLLM2_TRANSCODERS,
         lambda corpus: of_transcoders(SMOLLM2_TRANSCODERS, corpus),
-        "transcoders of eight feed-forward layers of smollm2, on books and on what it writes itself; meant for a GPU",
-        "days",
-        "0.39 of the variance is left unexplained after 1,000 of 16,000 steps, and no weights of it ship yet",
+        "transcoders of seven feed-forward layers of smollm2, on books, stories, sentences and what it writes itself",
+        "1 hour",
+        "76 to 99 % of the loss recovered, layer by layer; 0.57 to 0.93 of the variance explained",
+        measured_on_corpus=False,
     ),
     "finetuning": Entry(
         finetuning,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Integer
 from numpy import ndarray
 from safetensors.numpy import load_file, save_file
 
@@ -123,13 +123,18 @@ def _pieces(book: str) -> list[str]:
 
 def _written(source: str, path: Path, recipe: AtlasRecipe) -> list[str]:
     """Texts that a model writes, kept in a file."""
-    model, tokenizer = with_tokenizer(recipe.writer)
+    _, tokenizer = with_tokenizer(recipe.writer)
+    return [tokenizer.decode(row) for row in written_ids(source, path, recipe).tolist()]
+
+
+def written_ids(source: str, path: Path, recipe: AtlasRecipe = ATLAS) -> Integer[ndarray, "row seq"]:
+    """The ids of texts that a model writes, kept in a file."""
     if not path.is_file():
-        rows, starts = recipe.written[source], WRITTEN[source]()
+        (model, tokenizer), rows, starts = with_tokenizer(recipe.writer), recipe.written[source], WRITTEN[source]()
         parts = written_texts(model, tokenizer, rows, 2 * recipe.length + 1, recipe.seed, starts=starts)
         path.parent.mkdir(parents=True, exist_ok=True)
         np.save(path, torch.cat(list(parts)).numpy().astype(np.uint16), allow_pickle=False)
-    return [tokenizer.decode(row) for row in np.load(path, allow_pickle=False).tolist()]
+    return np.load(path, allow_pickle=False)
 
 
 def atlas_of_model(

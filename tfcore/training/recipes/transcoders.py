@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -13,27 +13,37 @@ import torch
 from tfcore.inspection.transcoders import Transcoder, TranscoderConfig
 from tfcore.loading.checkpoints import PRETRAINED
 from tfcore.loading.transcoders import FOLDER, Transcoders, load_transcoders, save_transcoders
-from tfcore.measures.dictionaries.feature_scan import save_feature_scan, scan_features
+from tfcore.measures.dictionaries.feature_scan import find_firings, save_feature_scan, scan_of
+from tfcore.measures.dictionaries.growth import chance_cosine, closest_features
+from tfcore.measures.dictionaries.labels import (
+    FeatureLabels,
+    label_features,
+    load_labels,
+    promoted_tokens,
+    read_places,
+    save_labels,
+)
 from tfcore.measures.dictionaries.quality import dictionary_quality, loss_recovered_together
 from tfcore.measures.neuron_scan import cut_documents
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.training import data, pairs, story_texts
-from tfcore.training.dictionaries import Revival, train_dictionaries
+from tfcore.training.dictionaries import Revival, names_of, train_dictionaries, train_on_kept
+from tfcore.training.kept_activations import keep_activations, kept_pair
 from tfcore.training.loop import Processes, Progress, TrainingSettings
+from tfcore.training.recipes.atlas import ATLAS, written_ids
 from tfcore.training.recipes.neurons import LICENCE, NEURONS, with_tokenizer
 from tfcore.training.written_texts import written_texts
 
-MEASURED = 8  # every so many-th held-out text is measured
 OF_SOURCES = (
     "The windows are texts that SmolLM2-135M-Instruct (Apache 2.0) wrote, excerpts of books in the public domain, of "
     "TinyStories (arXiv:2305.07759, CDLA-Sharing-1.0), and sentences of tatoeba.org by way of manythings.org/anki (CC "
     "BY 2.0)."
 )
 WRITTEN, PAIRS = "written", "pairs"  # sources beside the stories: by the model itself; sentences and translations
-HELD_OUT = 0.02  # of each source
+DRAWN_TOGETHER = 1_400  # rows that are kept: more of them begin with the same
+CLOSE = 0.7  # cosine from which two features count as the same
 MEASURED_TEXTS = "measured.npy"  # beside the weights
-HELD_OUT_ROWS = 2_400  # of all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +63,16 @@ class TranscodersRecipe:
         dtype: of the weights that ship.
         settings: rows of text a step, and the schedule of Adam.
         tuning: the same of the second part, in which the divergence of the model's predictions counts as well.
+            None: there is none.
         divergence, stream_divergence: how much a nat a token of it counts beside the share of variance that is
             unexplained, of transcoders and of the autoencoder.
+        kept: rows that the model reads once: the dictionaries are then trained one after the other, in the order of
+            `layers`, on what is kept of it on disk, rows * seq vectors a step; 0: on fresh text each step.
+        reseeded: the layer of a second transcoder with other initial weights and another order, of which nothing is
+            kept but how many features it has in common with the first.
+        held_out, held_out_rows: the last part of each source that is not trained on, where the model writes texts
+            itself, and rows that are taken of them.
+        measured: every so many-th held-out text is measured.
     """
 
     model: str = "stories"
@@ -74,7 +92,7 @@ class TranscodersRecipe:
             steps=14_400, rows=4, lr=4e-3, lr_min=4e-5, warmup=200, betas=(0.9, 0.99), save_every=400
         )
     )
-    tuning: TrainingSettings = field(
+    tuning: TrainingSettings | None = field(
         default_factory=lambda: TrainingSettings(
             steps=7_200, rows=4, lr=2e-3, lr_min=4e-5, warmup=60, betas=(0.9, 0.99), save_every=200, bfloat16=True
         )
@@ -82,25 +100,39 @@ class TranscodersRecipe:
     divergence: float = 1.0
     stream_divergence: float = 0.25
     revival: Revival = field(default_factory=Revival)
+    kept: int = 0
+    reseeded: int | None = None
+    held_out: float = 0.02
+    held_out_rows: int = 2_400
+    measured: int = 8
 
 
 TRANSCODERS = TranscodersRecipe()
 SMOLLM2_TRANSCODERS = TranscodersRecipe(
     model="smollm2",
     n_features=4_608,
-    layers=(0, 4, 8, 12, 16, 20, 24, 28),
+    layers=(0, 16, 24, 8, 20, 4, 12),  # spread over the depth wherever it is stopped
     stream_after=None,
     first=1,
-    sources={PAIRS: 0.07, "tinystories": 0.09, "fairytales": 0.11, "classics": 0.13, WRITTEN: 0.60},
-    written=65_536,
-    at_once=8,
+    sources={
+        "tinystories": 0.14,
+        "fairytales": 0.12,
+        "classics": 0.30,
+        PAIRS: 0.14,
+        "programs": 0.10,
+        "articles": 0.12,
+        WRITTEN: 0.08,
+    },
+    written=192,
     dtype=torch.int8,
-    settings=TrainingSettings(
-        steps=16_000, rows=16, lr=1.6e-3, lr_min=2e-5, warmup=400, betas=(0.9, 0.99), save_every=8_000
-    ),
-    tuning=TrainingSettings(
-        steps=400, rows=64, lr=4e-4, lr_min=1e-5, warmup=40, betas=(0.9, 0.99), save_every=400, bfloat16=False
-    ),
+    settings=TrainingSettings(steps=3_200, rows=2, lr=6e-3, lr_min=6e-5, warmup=100, betas=(0.9, 0.99), save_every=400),
+    tuning=None,
+    revival=Revival(after=200, top_k=32),
+    kept=2_800,
+    reseeded=16,
+    held_out=0.2,
+    held_out_rows=600,
+    measured=24,
 )
 
 
@@ -125,19 +157,14 @@ class StudyTexts:
     streams: dict[str, np.ndarray]
     held_out: list[list[int]]
 
-    @property
-    def measured(self) -> list[list[int]]:
-        """The held-out texts that the numbers of the card are of."""
-        return self.held_out[::MEASURED]
-
 
 def texts_of(
     recipe: TranscodersRecipe, corpus: Path, out: Path, model: Transformer, tokenizer: Tokenizer
 ) -> StudyTexts:
     """All texts of a recipe. What the model writes itself is kept in `out`, and read from there where it is.
 
-    A recipe with stories alone is measured on held-out ones; else the last HELD_OUT of each source is cut into rows and
-    trained on by nobody.
+    A recipe with stories alone is measured on held-out ones; else the last `held_out` of each source is cut into
+    rows and trained on by nobody.
 
     Raises:
         CorpusError: when a text below `corpus` is missing.
@@ -148,10 +175,10 @@ def texts_of(
     streams = {name: stream_of(name, recipe, corpus, out, model, tokenizer) for name in recipe.sources}
     held_out = []
     for name, weight in recipe.sources.items():
-        size = max(1, int(HELD_OUT * len(streams[name])) // recipe.seq) * recipe.seq
+        size = max(1, int(recipe.held_out * len(streams[name])) // recipe.seq) * recipe.seq
         streams[name], last = streams[name][:-size], streams[name][-size:]
         rows = last.reshape(-1, recipe.seq).tolist()
-        count = min(len(rows), max(1, round(weight * HELD_OUT_ROWS)))
+        count = min(len(rows), max(1, round(weight * recipe.held_out_rows)))
         held_out += rows[:: len(rows) // count][:count]
     return StudyTexts(streams, held_out)
 
@@ -172,6 +199,8 @@ def stream_of(
 ) -> np.ndarray:
     """One source as a row of ids, kept in `out`."""
     path = out / "texts" / f"{name}.npy"
+    if name in ATLAS.written:
+        return written_ids(name, path).flatten()
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
         np.save(path, _read_or_written(name, recipe, corpus, model, tokenizer).astype(np.uint16), allow_pickle=False)
@@ -183,7 +212,8 @@ def _read_or_written(
 ) -> np.ndarray:
     if name == WRITTEN:
         writer = copy.deepcopy(model).to(torch.bfloat16) if model.device.type == "cuda" else model
-        texts = written_texts(writer, tokenizer, recipe.written, recipe.seq, recipe.seed)
+        at_once = 8_192 if model.device.type == "cuda" else 192  # their keys and values: 0.9 GB with smollm2
+        texts = written_texts(writer, tokenizer, recipe.written, recipe.seq, recipe.seed, at_once)
         return torch.cat(list(texts)).flatten().numpy()
     if name == PAIRS:
         sentences = [f"{pair.english}\n{pair.french}" for pair in pairs.read_pairs(corpus)]
@@ -208,24 +238,88 @@ def transcoders(
     texts = texts_of(recipe, corpus, out, model, tokenizer)
     save_transcoders(out, trained(recipe, model, texts, out, report), recipe.dtype)
     shipped = load_transcoders(out, device=str(model.device))  # as they ship, in fewer bits
-    windows = cut_documents(texts.held_out[:: NEURONS.every], NEURONS.length, NEURONS.stride)
-    save_feature_scan(out, scan_features(model, shipped, windows), OF_SOURCES if recipe.written else LICENCE)
+    scanned, apart = (cut_documents(texts.held_out[i::2], NEURONS.length, NEURONS.stride) for i in (0, 1))
+    found = find_firings(model, shipped, scanned)
+    save_feature_scan(out, scan_of(shipped, scanned, found), OF_SOURCES if recipe.written else LICENCE)
+    promoted = [promoted_tokens(model, one) for one in shipped.each]
+    read = read_places(tokenizer, scanned), read_places(tokenizer, apart)
+    labels = label_features(shipped, promoted, (read[0], found), (read[1], find_firings(model, shipped, apart)))
+    save_labels(out, labels)
     if recipe.written:  # nobody has them otherwise
-        np.save(out / MEASURED_TEXTS, np.array(texts.measured, np.uint16), allow_pickle=False)
-    return measured(model, shipped, texts.measured)
+        np.save(out / MEASURED_TEXTS, np.array(texts.held_out[:: recipe.measured], np.uint16), allow_pickle=False)
+    said = measured(model, shipped, texts.held_out[:: recipe.measured]) | said_of_labels(shipped, labels)
+    return said if recipe.reseeded is None else said | _stability(recipe, shipped, model.config.d_model, out, report)
+
+
+def said_of_labels(shipped: Transcoders, labels: FeatureLabels) -> dict[str, float]:
+    """The median balanced accuracy of the labels of each dictionary, and how many features have one."""
+    said: dict[str, float] = {}
+    for one, score in zip(shipped.each, labels.score, strict=True):
+        own = score[np.isfinite(score)]
+        said |= {f"{one.config.writes} labels": len(own)}
+        said |= {f"{one.config.writes} median label": round(float(np.median(own)), 3) if len(own) else 0.0}
+    return said
+
+
+def _stability(
+    recipe: TranscodersRecipe, shipped: Transcoders, d_model: int, out: Path, report: Callable[[Progress], None]
+) -> dict[str, float]:
+    """How many features of a transcoder with another seed write nearly what one of the shipped writes."""
+    other = _on_kept(recipe, int(recipe.reseeded or 0), d_model, recipe.seed + 1, out, report)
+    (first,) = (one for one in shipped.of_mlps if one.config == other.config)
+    cosines, _ = closest_features(other, first)
+    name = f"{other.config.writes} with another seed"
+    said = {"median cosine": float(np.median(cosines)), "share from 0.7": float((cosines >= CLOSE).mean())}
+    said["by chance"] = chance_cosine(first, recipe.n_features)
+    return {f"{name} {key}": round(value, 4) for key, value in said.items()}
+
+
+def _trained_on_kept(
+    recipe: TranscodersRecipe, model: Transformer, texts: StudyTexts, out: Path, report: Callable[[Progress], None]
+) -> list[Transcoder]:
+    """The transcoders, one after the other, on one reading of `kept` rows; the model is read no more."""
+    configs = configs_of(recipe, model.config.d_model, model.config.n_layers)
+    generator = torch.Generator().manual_seed(recipe.seed * 1_000_003)
+    parts = [
+        data.windows(texts.streams, recipe.sources, rows, recipe.seq, generator)
+        for rows in _parts(recipe.kept, DRAWN_TOGETHER)
+    ]
+    keep_activations(model, names_of(configs), torch.cat(parts), out / "kept", report)
+    made = {layer: _on_kept(recipe, layer, model.config.d_model, recipe.seed, out, report) for layer in recipe.layers}
+    return [made[layer] for layer in sorted(made)]
+
+
+def _parts(count: int, most: int) -> list[int]:
+    """A count in parts of at most so many."""
+    return [min(most, count - first) for first in range(0, count, most)]
+
+
+def _on_kept(
+    recipe: TranscodersRecipe, layer: int, d_model: int, seed: int, out: Path, report: Callable[[Progress], None]
+) -> Transcoder:
+    """One transcoder, from what is kept; each layer has a seed of its own."""
+    config = configs_of(replace(recipe, layers=(layer,)), d_model, 1)[0]
+    settings = replace(recipe.settings, seed=1_000 * seed + layer)
+    vectors = recipe.settings.rows * recipe.seq
+    pair = kept_pair(out / "kept", config)
+    folder = out / "run" / f"{layer}-{seed}"
+    return train_on_kept(config, pair, settings, folder, report, recipe.revival, vectors)
 
 
 def trained(
     recipe: TranscodersRecipe, model: Transformer, texts: StudyTexts, out: Path, report: Callable[[Progress], None]
 ) -> list[Transcoder]:
     """The dictionaries after both parts; products of a GPU are rounded to 10 bits meanwhile (TF32)."""
+    if recipe.kept:
+        return _trained_on_kept(recipe, model, texts, out, report)
+    after = recipe.tuning
 
     def batches(step: int, rows: int = recipe.settings.rows, seed: int = recipe.seed) -> data.Batch:
         generator = torch.Generator().manual_seed(seed * 1_000_003 + step)
         return data.text_windows(texts.streams, recipe.sources, rows, recipe.seq, generator)
 
     def fresh(step: int) -> data.Batch:  # other rows than those of the first part
-        return batches(step, recipe.tuning.rows, recipe.seed + 1)
+        return batches(step, after.rows if after else 0, recipe.seed + 1)
 
     configs = configs_of(recipe, model.config.d_model, model.config.n_layers)
     weights = [recipe.stream_divergence if one.is_autoencoder else recipe.divergence for one in configs]
@@ -234,7 +328,9 @@ def trained(
     torch.set_float32_matmul_precision("high")
     try:
         first = train(batches, recipe.settings, out / "run")
-        return train(fresh, recipe.tuning, out / "tuning", start=first, divergences=weights)
+        if after is None:
+            return first
+        return train(fresh, after, out / "tuning", start=first, divergences=weights)
     finally:
         torch.set_float32_matmul_precision(precise)
 
@@ -273,5 +369,5 @@ def of_transcoders(recipe: TranscodersRecipe, corpus: Path) -> dict[str, float]:
     if recipe.written:
         texts = np.load(PRETRAINED / recipe.model / FOLDER / MEASURED_TEXTS, allow_pickle=False).tolist()
     else:
-        texts = [tokenizer.encode(story) for story in data.held_out(corpus)][::MEASURED]
-    return measured(model, shipped, texts)
+        texts = [tokenizer.encode(story) for story in data.held_out(corpus)][:: recipe.measured]
+    return measured(model, shipped, texts) | said_of_labels(shipped, load_labels(recipe.model))

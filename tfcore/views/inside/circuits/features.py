@@ -1,5 +1,6 @@
 """Views of the attribution graph of a prediction, made of transcoder features."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -7,6 +8,8 @@ import pandas as pd
 from tfcore.loading.transcoders import load_transcoders
 from tfcore.measures.one_text import pieces_of
 from tfcore.measures.token_text import tick_labels
+from tfcore.model import Transformer
+from tfcore.views.finding import Statement
 from tfcore.views.inside.circuits import say
 from tfcore.views.inside.circuits.draw.features import (
     forecast_figure,
@@ -15,13 +18,14 @@ from tfcore.views.inside.circuits.draw.features import (
     links_figure,
     node_place,
 )
+from tfcore.views.inside.circuits.measure import carriers, effects, export, influence
 from tfcore.views.inside.circuits.measure import diagram as diagrams
-from tfcore.views.inside.circuits.measure import effects, export, influence
 from tfcore.views.inside.circuits.measure import graph as graphs
 from tfcore.views.inside.circuits.measure.diagram import Diagram, Naming
 from tfcore.views.inside.circuits.measure.effects import TakenOff
 from tfcore.views.inside.circuits.measure.graph import Output
 from tfcore.views.inside.circuits.measure.of_text import DrawnGraph, Traced, draw_traced, take_strongest_off, trace_text
+from tfcore.views.inside.circuits.measure.scores import load_graph_scores
 from tfcore.views.kept import kept
 from tfcore.views.sources import Reading, opened
 from tfcore.views.view import View, view
@@ -95,8 +99,9 @@ def graph(reading: Reading, output: Output, detail: Detail, node: int) -> View:
         min_width=graph_width(diagram, labels),
         at=node_place(diagram, labels, node),
         findings=(say.largest_node(diagram, trace.influence),),
-        note="Over a feature: a word that it promotes, or (…) the end of one; in it: how many are joined.",
-        metrics=say.graph_scores(trace.graph, trace.influence, left.pruned),
+        note="Over a feature: a word that it promotes, or (…) the end of one; in it: how many are joined."
+        + without_transcoders(str(reading.model), trace.graph.n_layers),
+        metrics=say.graph_scores(trace.graph, trace.influence, left.pruned, load_graph_scores(str(reading.model))),
         table=lambda: link_table(diagram),
         formula=(
             r"\begin{gathered} a_t = \sum_s A_{ts} + b_t, \qquad A_{ts} = a_s\, d_s^\top \left[\prod_\ell "
@@ -122,6 +127,15 @@ def graph(reading: Reading, output: Output, detail: Detail, node: int) -> View:
     )
 
 
+def without_transcoders(name: str, n_layers: int) -> str:
+    """A sentence on the layers that have no transcoder, with a space before it; "" where all have one."""
+    layers = list(load_transcoders(name).by_layer)
+    if len(layers) == n_layers:
+        return ""
+    listed = f"{', '.join(map(str, layers[:-1]))} and {layers[-1]}"
+    return f" Layers {listed} have transcoders; all that the other {n_layers - len(layers)} write is error (diamonds)."
+
+
 def link_table(diagram: Diagram) -> pd.DataFrame:
     """Every link that is drawn."""
     targets, sources = diagram.edges.nonzero()
@@ -133,13 +147,22 @@ def link_table(diagram: Diagram) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["from", "to", "contribution"])
 
 
+def _brought(model: Transformer, naming: Naming, members: Sequence[int]) -> tuple[Statement, ...]:
+    """Which heads bring the largest link from another token; nothing where there is none."""
+    if (source := carriers.link_from_elsewhere(naming.graph, members)) is None:
+        return ()
+    carried = carriers.carriers(model, naming.transcoders, naming.graph, [source], members)
+    return (say.brought_by(naming, source, members[0], carried),)
+
+
 @view
 def links(reading: Reading, output: Output, detail: Detail, node: int) -> View:
     """Inputs of one node of a graph and the nodes that read it, over the whole graph; arguments as of `graph`."""
     trace, members = traced(reading, output), drawn(reading, output, detail).diagram.members[node]
     model, tokenizer = opened(reading.model)
-    naming = Naming(model, load_transcoders(str(reading.model)).of_mlps, tokenizer, *trace)
+    naming = Naming(model, load_transcoders(str(reading.model)).by_layer, tokenizer, *trace)
     incoming, outgoing = diagrams.links_of(naming, members)
+    brought = _brought(model, naming, members)
     chart = links_figure(incoming, outgoing, height=320)
     return View(
         key="links",
@@ -147,7 +170,8 @@ def links(reading: Reading, output: Output, detail: Detail, node: int) -> View:
         result=(incoming, outgoing),
         chart=chart,
         min_width=380 * len(chart.data),
-        findings=(say.node_sum(naming, members, incoming),),
+        findings=(say.node_sum(naming, members, incoming), *brought),
+        code=(carriers.carriers, carriers.head_outputs),
         note="Rows: layer/feature, its token, and what it promotes most.",
     )
 

@@ -13,11 +13,13 @@ from tfcore.measures.statistics import correlation
 from tfcore.measures.token_text import visible
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.finding import Statement, state
+from tfcore.views.inside.circuits.measure.carriers import Carried
 from tfcore.views.inside.circuits.measure.diagram import Diagram, Links, Naming
 from tfcore.views.inside.circuits.measure.effects import TakenOff, feature_name
 from tfcore.views.inside.circuits.measure.graph import EMBEDDING, ERROR, FEATURE, OUTPUT, Graph, Output
 from tfcore.views.inside.circuits.measure.head_circuits import HeadCircuit, by_estimate, edges_of
 from tfcore.views.inside.circuits.measure.influence import Influence, Pruned
+from tfcore.views.inside.circuits.measure.scores import GraphScores
 from tfcore.views.view import Metric
 
 NAMED = 3  # edges
@@ -48,15 +50,29 @@ def largest_node(diagram: Diagram, influences: Influence) -> Statement:
     )
 
 
-def graph_scores(graph: Graph, influences: Influence, pruned: Pruned) -> tuple[Metric, ...]:
-    """How much of a prediction a graph explains, and how much of it is kept."""
+def graph_scores(
+    graph: Graph, influences: Influence, pruned: Pruned, usual: GraphScores | None = None
+) -> tuple[Metric, ...]:
+    """How much of a prediction a graph explains, and how much of it is kept.
+
+    Args:
+        usual: the scores of the model's graphs over many prompts, which those of this one are beside.
+    """
     kept, missing = int((graph.nodes.kind[pruned.nodes] == FEATURE).sum()), "What is missing to 1: transcoder errors"
     covered = float(influences.nodes[pruned.nodes].sum() / influences.total)
     return (
-        Metric("Replacement score", f"{influences.replacement:.2f}", help=missing),
-        Metric("Completeness", f"{influences.completeness:.2f}", help=missing),
+        Metric("Replacement score", f"{influences.replacement:.2f}", _beside(usual, "replacement"), help=missing),
+        Metric("Completeness", f"{influences.completeness:.2f}", _beside(usual, "completeness"), help=missing),
         Metric("Features kept", f"{kept} of {len(graph.of_kind(FEATURE)):,}", f"{covered:.0%} of the influence"),
     )
+
+
+def _beside(usual: GraphScores | None, score: str) -> str | None:
+    """The median of a score over many prompts, and the range of the middle four fifths."""
+    if usual is None:
+        return None
+    low, middle, high = usual.quantiles(score)
+    return f"{middle:.2f} on {len(usual.replacement)} prompts ({low:.2f} to {high:.2f})"
 
 
 def node_sum(naming: Naming, group: Sequence[int], incoming: Links) -> Statement:
@@ -77,6 +93,25 @@ def node_sum(naming: Naming, group: Sequence[int], incoming: Links) -> Statement
         value=float(nodes.activation[list(group)].sum()),
         largest=largest,
         part=part,
+    )
+
+
+def brought_by(naming: Naming, source: int, target: int, carried: Carried) -> Statement:
+    """Which heads bring a link from another token to where it is read."""
+    largest = carried.largest(0, NAMED)
+    total = float(carried.heads.sum())
+    rest = total - sum(part for _, _, part in largest)
+    nodes = naming.graph.nodes
+    token = visible(piece_of(naming.tokenizer, naming.graph.ids[int(nodes.position[target])]))
+    return state(
+        "brought by",
+        "Attention's part: {source}, {total:+.2f}, is brought to '{token}' by {heads} (layer/head); all other heads "
+        "{rest:+.2f}.",
+        source=naming.name(source),
+        total=total,
+        token=token,
+        heads=", ".join(f"{layer}/{head} {part:+.2f}" for layer, head, part in largest),
+        rest=rest,
     )
 
 

@@ -11,11 +11,12 @@ from numpy import ndarray
 from tfcore.charts.before_after import before_after
 from tfcore.charts.promoted import promoted_figure
 from tfcore.inspection.transcoders import Transcoder
-from tfcore.loading.transcoders import chosen_dictionary
+from tfcore.loading.transcoders import chosen_dictionary, load_transcoders
 from tfcore.measures.dictionaries import growth
 from tfcore.measures.dictionaries import quality as measure_quality
 from tfcore.measures.dictionaries.feature_scan import load_feature_scan
 from tfcore.measures.dictionaries.growth import DictionaryMoment
+from tfcore.measures.dictionaries.labels import label_features, load_labels
 from tfcore.measures.interventions import compared_tokens
 from tfcore.measures.neuron_scan import PADDING_ID, Snippet
 from tfcore.measures.one_text import UsedTokens, last_tokens
@@ -39,16 +40,21 @@ from tfcore.views.inside.features.draw import (
 )
 from tfcore.views.inside.features.measure import held_feature, of_text, one_feature, ratings
 from tfcore.views.inside.features.measure.held_feature import Held
+from tfcore.views.inside.features.measure.of_text import feature_title
 from tfcore.views.inside.features.measure.one_feature import FeaturePromotion
 from tfcore.views.kept import kept
 from tfcore.views.sources import Reading, opened
 from tfcore.views.view import View, view
 
-MODEL = "stories"  # whose layers have dictionaries
+MODEL = "stories"  # whose dictionaries are trained anew
 TOKENS = 64  # of a text
 NEW_TOKENS = 14
-STREAM = 4  # index of the autoencoder
-DICTIONARIES = {0: "layer 0", 1: "layer 1", 2: "layer 2", 3: "layer 3", STREAM: "stream"}
+STREAM = 4  # index of the autoencoder of stories
+OF_TEXTS = {
+    "stories": "excerpts of TinyStories' validation split (arXiv:2305.07759, CDLA-Sharing-1.0)",
+    "smollm2": "excerpts of TinyStories, of books in the public domain, of sentences of tatoeba.org and of texts that "
+    "SmolLM2 wrote itself",
+}
 
 TERMS = ("transcoder", "sparse autoencoder")
 
@@ -56,6 +62,21 @@ TERMS = ("transcoder", "sparse autoencoder")
 def tokenizer_of(name: str) -> Tokenizer:
     """The tokenizer of a model."""
     return cast("Tokenizer", opened(name)[1])
+
+
+def dictionaries_of(name: str) -> dict[int, str]:
+    """What the dictionaries of a model are of, by their index, as in {0: "layer 0", 1: "layer 4"}."""
+    each = load_transcoders(name).each
+    return {
+        i: "stream" if one.config.is_autoencoder else f"layer {of_text.dictionary_layer(one)}"
+        for i, one in enumerate(each)
+    }
+
+
+def first_dictionary(name: str) -> int:
+    """The autoencoder of a model, or the middle one of its transcoders."""
+    all_of_it = load_transcoders(name)
+    return len(all_of_it.of_mlps) if all_of_it.of_stream is not None else len(all_of_it.of_mlps) // 2
 
 
 # ---- the features of a text ----
@@ -111,8 +132,8 @@ def features_of_text(reading: Reading, dictionary: int, chosen: int, count: int,
     """The strongest features of a text, or those that are asked for, token by token (arXiv:2406.11944).
 
     Args:
-        reading: the last TOKENS tokens of a text; its model is a shipped one with dictionaries.
-        dictionary: of which layer, as in DICTIONARIES.
+        reading: the last TOKENS tokens of a text; its model is one with dictionaries.
+        dictionary: which of them, as in `dictionaries_of`.
         chosen: the feature whose row is framed; it comes last where it is not among the others.
         count: of the strongest.
         asked: features; none: the strongest.
@@ -138,8 +159,7 @@ def features_of_text(reading: Reading, dictionary: int, chosen: int, count: int,
             "Transcoders: arXiv:2406.11944, section 3.1. TopK features: arXiv:2406.04093, section 2.3. Sparse "
             "autoencoders of the stream: arXiv:2309.08600, section 2. Layers are those of the feed-forward layers' "
             "transcoders; the stream is that after block 2. Held-out texts are windows of 48 tokens, of which the "
-            "first 8 are not counted: excerpts of TinyStories' validation split (arXiv:2305.07759, CDLA-Sharing-1.0). "
-            f"{readable(name, dictionary)}"
+            f"first 8 are not counted: {OF_TEXTS[name]}. {readable(name, dictionary)}"
         ),
         terms=TERMS,
         code=(
@@ -150,6 +170,7 @@ def features_of_text(reading: Reading, dictionary: int, chosen: int, count: int,
             say.readability,
             say.rated_sample,
             say.phrases_elsewhere,
+            label_features,
         ),
     )
 
@@ -174,8 +195,8 @@ def fires(model: str, dictionary: int, feature: int) -> View:
     """How often and how strongly one feature is active in held-out texts.
 
     Args:
-        model: a shipped one with dictionaries.
-        dictionary: of which layer, as in DICTIONARIES.
+        model: one with dictionaries.
+        dictionary: which of them, as in `dictionaries_of`.
         feature: its number.
     """
     scan, of = load_feature_scan(model), chosen_dictionary(model, dictionary)
@@ -223,8 +244,14 @@ def neighbours(model: str, dictionary: int, feature: int) -> View:
     )
 
 
+def label_of(model: str, dictionary: int, feature: int) -> Statement:
+    """The rule of a feature, and how well it says where the feature fires in texts that it was not found in."""
+    own, title = load_labels(model), feature_title(chosen_dictionary(model, dictionary), feature)
+    return say.label(own, dictionary, feature, title, tokenizer_of(model))
+
+
 def _phrases(name: str) -> Statement | None:
-    writes = [chosen_dictionary(name, dictionary).config.writes for dictionary in DICTIONARIES]
+    writes = [one.config.writes for one in load_transcoders(name).each]
     return say.phrases_elsewhere(ratings_of(name), load_feature_scan(name), writes, tokenizer_of(name))
 
 
@@ -238,7 +265,8 @@ def readable(model: str, dictionary: int) -> str:
     name = of_text.dictionary_name(of)
     read = say.readability(load_feature_scan(model), dictionary, name)
     rated = say.rated_sample(ratings_of(model), of.config.writes, name)
-    return f"{read} {rated or ''} {phrases_of(model) or ''}"
+    labelled = say.labels_of(load_labels(model), dictionary, name)
+    return f"{read} {labelled} {rated or ''} {phrases_of(model) or ''}"
 
 
 # ---- off, or forced on ----

@@ -8,8 +8,11 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.inspection.transcoders import Transcoder
+from tfcore.measures.atlas.token_kinds import PARTITION
 from tfcore.measures.dictionaries.feature_scan import FeatureScan
 from tfcore.measures.dictionaries.growth import DictionaryMoment
+from tfcore.measures.dictionaries.labels import LEAST_FIRES as LABEL_LEAST
+from tfcore.measures.dictionaries.labels import NOTHING, OF_KINDS, PROPERTIES, STEP, FeatureLabels, Property
 from tfcore.measures.one_text import piece_of
 from tfcore.measures.statistics import wilson
 from tfcore.measures.token_text import visible
@@ -95,6 +98,79 @@ def feature_fires(
         largest=float(scan.value[dictionary, feature, 0]),
         tokens=tuple(tokenizer.tokens(ids)),
         shares=tuple(shares.tolist()),
+    )
+
+
+RULES: dict[Property, str] = {
+    "token": "at {values}",
+    "before": "after {values}",
+    "after": "before {values}",
+    "kind": "at a token of the kind {values}",
+    "kind before": "after a token of the kind {values}",
+    "kind after": "before a token of the kind {values}",
+    "position": "at positions {values} of a text",
+    "promoted": "before {values}, the tokens it promotes",
+}
+
+
+def rule_of(labels: FeatureLabels, dictionary: int, feature: int, tokenizer: Tokenizer) -> str:
+    """The rule of a feature in words, as in "at '·dog', '·cat'"; "" where there is none."""
+    if (which := int(labels.rule[dictionary, feature])) == NOTHING:
+        return ""
+    name = PROPERTIES[which]
+    values = [int(value) for value in labels.values[dictionary, feature] if value != NOTHING]
+    if name in OF_KINDS:
+        said = " or ".join(f"“{PARTITION[value]}”" for value in values)
+    elif name == "position":
+        said = " or ".join(f"{value * STEP} to {value * STEP + STEP - 1}" for value in sorted(values))
+    else:
+        said = ", ".join(f"'{visible(token)}'" for token in tokenizer.tokens(values))
+    return RULES[name].format(values=said)
+
+
+def label(labels: FeatureLabels, dictionary: int, feature: int, title: str, tokenizer: Tokenizer) -> Statement:
+    """The rule of a feature and its score."""
+    rule, score = rule_of(labels, dictionary, feature, tokenizer), float(labels.score[dictionary, feature])
+    if not rule:
+        rare = (
+            "{title} fires too rarely for a label: at fewer than {least} places of the texts that labels are found in."
+        )
+        return state("no label", rare, title=title[:1].upper() + title[1:], least=LABEL_LEAST)
+    if np.isnan(score):
+        untried = (
+            "Label: fires {rule}. In the texts that labels are tried on it fires {fires} times: too few for a score."
+        )
+        return state("untried label", untried, rule=rule, fires=int(labels.fires[dictionary, feature]))
+    return state(
+        "label",
+        "Label: fires {rule}. Balanced accuracy on other texts {score:.2f} (chance 0.50): this holds at {found:.0%} of "
+        "the {fires:whole} places where it fires, and at {marked:.1%} of all others.",
+        rule=rule,
+        score=score,
+        found=float(labels.found[dictionary, feature]),
+        fires=int(labels.fires[dictionary, feature]),
+        marked=float(labels.marked[dictionary, feature]),
+    )
+
+
+def labels_of(labels: FeatureLabels, dictionary: int, name: str) -> Statement:
+    """How good the labels of a dictionary are."""
+    scores = labels.score[dictionary]
+    scores = scores[np.isfinite(scores)]
+    if not len(scores):
+        return state("no labels", "No feature of {name} fires often enough for a label.", name=name)
+    low, middle, high = np.percentile(scores, (10, 50, 90))
+    return state(
+        "labels",
+        "A label is the rule that fits a feature best, of its token, the tokens and kinds of tokens beside it, its "
+        "position, or what it promotes; nobody wrote it. On other texts the labels of {count:whole} features of {name} "
+        "have a median balanced accuracy of {middle:.2f} (chance 0.50; a tenth is below {low:.2f}, a tenth above "
+        "{high:.2f}).",
+        count=len(scores),
+        name=name,
+        low=float(low),
+        middle=float(middle),
+        high=float(high),
     )
 
 

@@ -1,6 +1,6 @@
 """An attribution graph as it is drawn: features that do the same joined in groups, and a name for every node."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -118,7 +118,7 @@ def promoted(
     return ((written * model.decoder.ln_final.weight) @ unembedding(model).T).topk(count).indices
 
 
-def written_by(transcoders: Sequence[Transcoder], graph: Graph, group: Sequence[int]) -> Float[Tensor, " d_model"]:
+def written_by(transcoders: Mapping[int, Transcoder], graph: Graph, group: Sequence[int]) -> Float[Tensor, " d_model"]:
     """The sum of what features write: activations times rows of W_dec."""
     nodes = graph.nodes
     rows = [transcoders[nodes.layer[i]].W_dec[int(nodes.feature[i])] * float(nodes.activation[i]) for i in group]
@@ -127,7 +127,7 @@ def written_by(transcoders: Sequence[Transcoder], graph: Graph, group: Sequence[
 
 def draw(
     model: Transformer,
-    transcoders: Sequence[Transcoder],
+    transcoders: Mapping[int, Transcoder],
     tokenizer: Tokenizer,
     graph: Graph,
     influences: Influence,
@@ -204,7 +204,7 @@ class Naming:
     def __init__(
         self,
         model: Transformer,
-        transcoders: Sequence[Transcoder],
+        transcoders: Mapping[int, Transcoder],
         tokenizer: Tokenizer,
         graph: Graph,
         influences: Influence,

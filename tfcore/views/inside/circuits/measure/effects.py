@@ -1,6 +1,6 @@
 """Each claim of an attribution graph put to the test: features taken off in the real model, and what was predicted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +31,8 @@ class TakenOff:
         predicted: by how much the logit falls, as the graph says: along all its paths.
         direct: the same along the edge to the output alone.
         measured: by how much it falls in the real model.
-        frozen: the same where attention patterns and the scales of the norms stay what they are, as in the graph.
+        frozen: the same where attention patterns, the scales of the norms and what feed-forward layers without a
+            transcoder write stay what they are, as in the graph.
         output: what is measured.
         value: its value in the model as it is.
     """
@@ -68,17 +69,21 @@ def strongest(graph: Graph, influences: Influence, count: int = TESTED) -> Int[n
 
 @torch.no_grad()
 def take_off(
-    model: Transformer, transcoders: Sequence[Transcoder], graph: Graph, places: Int[ndarray, " feature"]
+    model: Transformer, transcoders: Mapping[int, Transcoder], graph: Graph, places: Int[ndarray, " feature"]
 ) -> TakenOff:
     """Take features off in the real model, one at a time: from what its feed-forward layer writes at the feature's
     position, activation times row of W_dec is subtracted. Attention, norms and all later layers answer as they do; a
-    second time only the feed-forward layers answer.
+    second time only the feed-forward layers that have a transcoder answer.
     """
     run, output = plain_run(model, graph.ids), graph.outputs[0]
     read = output_direction(model, output)
     value = float(run.hidden[:, -1] @ read)
     nodes, seq = graph.nodes, len(graph.ids)
-    names = [*(f"blocks.{i}.{part}" for i in range(graph.n_layers) for part in FROZEN), "ln_final.scale"]
+    of_layer = [
+        [f"blocks.{i}.{part}" for part in (*FROZEN, *(() if i in transcoders else ("mlp_out",)))]
+        for i in range(graph.n_layers)
+    ]
+    names = [*(name for own in of_layer for name in own), "ln_final.scale"]
     # a pass of its own: one that keeps patterns computes attention another way, which differs by rounding
     as_is = model.activations(one_text(model, graph.ids), names)
     measured, frozen = np.zeros(len(places)), np.zeros(len(places))
@@ -92,7 +97,7 @@ def take_off(
             change[torch.arange(len(at)), torch.tensor(nodes.position[at])] = -rows * size
             stream = run.streams[layer].expand(len(at), -1, -1)
             lost = Edit.add(f"blocks.{layer}.mlp_out", change)
-            above = names[layer * len(FROZEN) :]
+            above = [*(name for own in of_layer[layer:] for name in own), "ln_final.scale"]
             held = [Edit.replace(name, as_is[name].expand(len(at), *as_is[name].shape[1:])) for name in above]
             for fallen, edits in ((measured, [lost]), (frozen, [lost, *held])):
                 hidden = model.resume(stream, layer, edits=edits)

@@ -8,7 +8,7 @@ biases (arXiv:2406.11944, section 4.1; "Circuit Tracing", transformer-circuits.p
 graph for a prompt").
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -161,7 +161,8 @@ class FrozenRun:
         hidden: after that norm, at the last position.
         embeddings: of the tokens.
         features, activations: of each layer, the numbers and activations of the active features; 0 is not active.
-        errors: of each layer, what its transcoder misses of what the feed-forward layer writes.
+        errors: of each layer, what its transcoder misses of what the feed-forward layer writes; all of that where it
+            has none.
     """
 
     patterns: Float[Tensor, "layer head query key"]
@@ -176,31 +177,35 @@ class FrozenRun:
 
 
 @torch.no_grad()
-def frozen_run(model: Transformer, transcoders: Sequence[Transcoder], ids: Sequence[int]) -> FrozenRun:
-    """Run a text, and the transcoders on what its feed-forward layers read.
+def frozen_run(model: Transformer, transcoders: Mapping[int, Transcoder], ids: Sequence[int]) -> FrozenRun:
+    """Run a text, and the transcoders on what their feed-forward layers read. What a layer without one writes is error
+    as a whole, and so is what any layer writes before the first position that its transcoder was trained on.
 
     Raises:
-        ValueError: a model for which there is no such graph, or another number of transcoders than layers.
+        ValueError: a model for which there is no such graph, or transcoders of layers that it has not.
     """
     check_graph_model(model.config)
-    if len(transcoders) != model.config.decoder_layers:
-        raise ValueError(f"{len(transcoders)} transcoders for {model.config.decoder_layers} layers; give one a layer")
+    if beyond := [layer for layer in transcoders if not 0 <= layer < model.config.decoder_layers]:
+        last = model.config.decoder_layers - 1
+        raise ValueError(f"a transcoder of layer {beyond[0]} does not fit: the model has layers 0 to {last}")
     names = ("attn.pattern", "ln1.scale", "ln2.scale", "ln2.normalized", "mlp_out")
     wanted = ["embed", "ln_final.scale", *(f"blocks.*.{name}" for name in names)]
     output = model(one_text(model, ids), capture=wanted, logits_to_keep=NO_LOGITS)
     captured = {name: value.squeeze(0) for name, value in output.activations.items()}
 
     def layers(name: str) -> Tensor:
-        return torch.stack([captured[f"blocks.{i}.{name}"] for i in range(len(transcoders))])
+        return torch.stack([captured[f"blocks.{i}.{name}"] for i in range(model.config.decoder_layers)])
 
-    read, written = layers("ln2.normalized"), layers("mlp_out")
-    active = [transcoder.top_features(x) for transcoder, x in zip(transcoders, read, strict=True)]
-    activations = torch.stack([values for values, _ in active])
-    features = torch.stack([indices for _, indices in active])
-    predicted = [
-        torch.einsum("sc,scd->sd", activations[i], transcoder.W_dec[features[i]]) + transcoder.b_dec
-        for i, transcoder in enumerate(transcoders)
-    ]
+    read, errors = layers("ln2.normalized"), layers("mlp_out")
+    most = max((one.config.top_k for one in transcoders.values()), default=0)
+    activations = read.new_zeros(*read.shape[:2], most)
+    features = torch.zeros_like(activations, dtype=torch.long)
+    for layer, transcoder in transcoders.items():
+        first, own = transcoder.config.first, transcoder.config.top_k
+        values, chosen = transcoder.top_features(read[layer, first:])
+        activations[layer, first:, :own], features[layer, first:, :own] = values, chosen
+        predicted = torch.einsum("sc,scd->sd", values, transcoder.W_dec[chosen]) + transcoder.b_dec
+        errors[layer, first:] -= predicted
     return FrozenRun(
         layers("attn.pattern"),
         layers("ln1.scale"),
@@ -210,7 +215,7 @@ def frozen_run(model: Transformer, transcoders: Sequence[Transcoder], ids: Seque
         captured["embed"],
         features,
         activations,
-        written - torch.stack(predicted),
+        errors,
     )
 
 
@@ -237,71 +242,112 @@ def back_through_attention(
 
 @torch.no_grad()
 def attribution_graph(
-    model: Transformer, transcoders: Sequence[Transcoder], ids: Sequence[int], outputs: Sequence[Output] | None = None
+    model: Transformer,
+    transcoders: Mapping[int, Transcoder],
+    ids: Sequence[int],
+    outputs: Sequence[Output] | None = None,
+    most: int | None = None,
 ) -> Graph:
     """The graph of a text, with every active feature a node and every direct contribution an edge.
 
     Args:
-        transcoders: one a layer.
+        transcoders: layer -> its transcoder.
         outputs: what is explained; None means `likely_outputs`.
+        most: features of a layer that are nodes, those with the most influence; all others count as error of their
+            layer, so that the sums hold. None: all are nodes.
 
     Raises:
         ValueError: as `frozen_run`.
     """
     run = frozen_run(model, transcoders, ids)
     outputs = likely_outputs(model, ids) if outputs is None else tuple(outputs)
-    return _Tracer(model, transcoders, run, outputs).graph(tuple(ids))
+    return _Tracer(model, transcoders, run, outputs, most).graph(tuple(ids))
 
 
 class _Tracer:
     """Fills in the edges of a graph, the features of a few positions at a time."""
 
     def __init__(
-        self, model: Transformer, transcoders: Sequence[Transcoder], run: FrozenRun, outputs: Sequence[Output]
+        self,
+        model: Transformer,
+        transcoders: Mapping[int, Transcoder],
+        run: FrozenRun,
+        outputs: Sequence[Output],
+        most: int | None,
     ) -> None:
+        self.most = most
         self.blocks: list[Block] = list(model.decoder.blocks)  # type: ignore[arg-type]
         self.transcoders, self.run, self.outputs = transcoders, run, tuple(outputs)
-        self.seq, self.n_layers = len(run.embeddings), len(transcoders)
+        self.seq, self.n_layers = len(run.embeddings), len(self.blocks)
         self.read = torch.stack([output_direction(model, output) for output in self.outputs])
         gain: Tensor = model.decoder.ln_final.weight
         self.directions = self.read * gain / run.final_scale  # (output, d_model)
         # Where the nodes of a layer begin: embeddings first, then features and errors of each layer, then outputs.
         self.active = list(run.activations > 0)
+        self.chosen = list(self.active)  # of these, what is traced
         self.starts = [self.seq]
         for active in self.active:
             self.starts.append(self.starts[-1] + int(active.sum()) + self.seq)
         size = self.starts[-1] + len(self.outputs)
         self.edges = self.directions.new_zeros(size, size)
         self.biases = self.directions.new_zeros(size)
+        self.influence = self.directions.new_zeros(size)  # of what reads a node, as far as it is traced
 
     def graph(self, ids: tuple[int, ...]) -> Graph:
-        for layer in range(self.n_layers):
-            for start in range(0, self.seq, AT_ONCE):
-                self._features(layer, start, min(start + AT_ONCE, self.seq))
         seed = self.directions.new_zeros(self.seq, *self.directions.shape)
         seed[-1] = self.directions
-        self._trace(seed, self.n_layers, slice(self.starts[-1], None), after_last=True)
+        places = torch.arange(self.starts[-1], len(self.edges), device=seed.device)
+        self.influence[places] = seed.new_tensor([output.weight for output in self.outputs])
+        self._trace(seed, self.n_layers, places, after_last=True)
+        for layer in reversed(range(self.n_layers)):
+            self._choose(layer)
+            for start in range(0, self.seq, AT_ONCE):
+                self._features(layer, start, min(start + AT_ONCE, self.seq))
+        kept = self._joined()
         nodes = self._nodes(ids)
-        return Graph(ids, nodes, self.edges.cpu().numpy(), self.biases.cpu().numpy(), self.outputs)
+        columns = (one[kept] for one in (nodes.kind, nodes.layer, nodes.position, nodes.feature, nodes.activation))
+        edges = self.edges[kept][:, kept] if len(kept) < len(nodes) else self.edges
+        return Graph(ids, Nodes(*columns), edges.cpu().numpy(), self.biases[kept].cpu().numpy(), self.outputs)
+
+    def _choose(self, layer: int) -> None:
+        """Keep the features of a layer with the most influence, now that all that may read them is traced."""
+        active = self.active[layer]
+        if self.most is None or int(active.sum()) <= self.most:
+            return
+        influence = self.influence[self.starts[layer] :][: int(active.sum())]
+        positions, choices = active.nonzero()[influence.topk(self.most).indices].unbind(1)
+        self.chosen[layer] = torch.zeros_like(active)
+        self.chosen[layer][positions, choices] = True
+
+    def _joined(self) -> Int[ndarray, " kept"]:
+        """Count the features that were not chosen as errors of their layer; returns the places of all other nodes."""
+        kept = np.ones(len(self.edges), dtype=bool)
+        for layer, (active, chosen) in enumerate(zip(self.active, self.chosen, strict=True)):
+            position = active.nonzero()[:, 0]
+            others = (~chosen[active]).nonzero()[:, 0]
+            errors = self.starts[layer + 1] - self.seq + position[others]
+            self.edges.index_add_(1, errors, self.edges[:, self.starts[layer] + others])
+            kept[(self.starts[layer] + others).cpu().numpy()] = False
+        return np.flatnonzero(kept)
 
     def _features(self, layer: int, start: int, stop: int) -> None:
         """The edges to the features of one layer at some positions; later positions do not matter to them."""
-        transcoder, active = self.transcoders[layer], self.active[layer]
-        rows = active[start:stop].nonzero()  # (target, 2): position, choice
+        rows = self.chosen[layer][start:stop].nonzero()  # (target, 2): position, choice
         if not len(rows):
             return
+        transcoder, choice = self.transcoders[layer], rows[:, 1]
         position = rows[:, 0] + start
-        feature = self.run.features[layer, position, rows[:, 1]]
+        feature = self.run.features[layer, position, choice]
         weight: Tensor = self.blocks[layer].ln2.weight
         gain = weight / self.run.mlp_scale[layer, position]  # (target, d_model)
         seed = self.directions.new_zeros(stop, len(rows), transcoder.W_enc.shape[1])
         seed[position, torch.arange(len(rows), device=seed.device)] = transcoder.W_enc[feature] * gain
-        first = self.starts[layer] + int(active[:start].sum())
-        place = slice(first, first + len(rows))
+        active = self.active[layer]
+        place = self.starts[layer] + (active.flatten().cumsum(0).view_as(active) - 1)[position, choice]
         self.biases[place] = transcoder.b_enc[feature]
         self._trace(seed, layer, place)
 
-    def _trace(self, gradient: Tensor, layer: int, place: slice, after_last: bool = False) -> None:
+    def _trace(self, gradient: Tensor, layer: int, place: Int[Tensor, " target"], after_last: bool = False) -> None:
         """Contributions of everything below to targets that multiply the stream with `gradient`.
 
         Args:
@@ -316,19 +362,23 @@ class _Tracer:
                 gradient, self.blocks[below], run.patterns[below, :, :seq, :seq], run.attention_scale[below, :seq]
             )
         self.edges[place, :seq] = torch.einsum("std,sd->ts", gradient, run.embeddings[:seq])
+        size = self.edges[place].abs()
+        self.influence += self.influence[place] @ (size / size.sum(1, keepdim=True).clamp(min=1e-10))
 
-    def _written(self, gradient: Tensor, layer: int, place: slice) -> None:
+    def _written(self, gradient: Tensor, layer: int, place: Int[Tensor, " target"]) -> None:
         """Contributions of what one layer's transcoder writes, and of what it misses."""
-        transcoder, run, seq = self.transcoders[layer], self.run, len(gradient)
+        run, seq = self.run, len(gradient)
+        errors = self.starts[layer + 1] - self.seq
+        self.edges[place, errors : errors + seq] = torch.einsum("std,sd->ts", gradient, run.errors[layer, :seq])
+        if (transcoder := self.transcoders.get(layer)) is None:
+            return
         active = self.active[layer]
         rows = transcoder.W_dec[run.features[layer, :seq]] * run.activations[layer, :seq, :, None]
         written = gradient @ rows.mT  # (seq, target, choice)
         first = self.starts[layer]
         last = first + int(active[:seq].sum())
         self.edges[place, first:last] = written.permute(1, 0, 2)[:, active[:seq]]
-        errors = self.starts[layer + 1] - self.seq
-        self.edges[place, errors : errors + seq] = torch.einsum("std,sd->ts", gradient, run.errors[layer, :seq])
-        self.biases[place] += (gradient @ transcoder.b_dec).sum(0)
+        self.biases[place] += (gradient[transcoder.config.first :] @ transcoder.b_dec).sum(0)
 
     def _nodes(self, ids: Sequence[int]) -> Nodes:
         """The node of each row and column."""

@@ -11,6 +11,9 @@ from tfcore.views.inside.circuits.measure.effects import TakenOff, strongest, ta
 from tfcore.views.inside.circuits.measure.graph import Graph, Output, attribution_graph
 from tfcore.views.inside.circuits.measure.influence import Influence, Pruned, measure_influence, prune
 
+MANY_LAYERS = 8  # from which on
+TRACED = 192  # features of a layer are traced, those with the most influence: of 24 tokens 736 are active at most
+
 
 class Traced(NamedTuple):
     """A graph, and the influence of its nodes."""
@@ -31,8 +34,15 @@ def trace_text(
 ) -> Traced:
     """The attribution graph of the last tokens of a text, for one logit after them; `name` is whose transcoders."""
     ids = last_tokens(model, tokenizer, text, limit).ids
-    graph = attribution_graph(model, load_transcoders(name).of_mlps, ids, (Output(token, against),))
+    graph = attribution_graph(
+        model, load_transcoders(name).by_layer, ids, (Output(token, against),), traced_features(model)
+    )
     return Traced(graph, measure_influence(graph))
+
+
+def traced_features(model: Transformer) -> int | None:
+    """How many features of a layer are traced; None: all, where there are few layers."""
+    return TRACED if model.config.decoder_layers >= MANY_LAYERS else None
 
 
 def draw_traced(
@@ -41,10 +51,10 @@ def draw_traced(
     """The nodes and links with most of the influence; features that do the same in one node, or each in its own."""
     graph, influence = traced
     pruned = prune(graph, influence, nodes, edges)
-    dictionaries, alike = load_transcoders(name).of_mlps, ALIKE if grouped else None
+    dictionaries, alike = load_transcoders(name).by_layer, ALIKE if grouped else None
     return DrawnGraph(draw(model, dictionaries, tokenizer, graph, influence, pruned, alike), pruned)
 
 
 def take_strongest_off(model: Transformer, name: str, traced: Traced) -> TakenOff:
     """The features with the most influence, taken off in the real model, one at a time."""
-    return take_off(model, load_transcoders(name).of_mlps, traced.graph, strongest(*traced))
+    return take_off(model, load_transcoders(name).by_layer, traced.graph, strongest(*traced))
