@@ -18,6 +18,7 @@ from pages.lessons.lesson import OUTSIDE, Lesson, PageAnswer, Stop
 from pages.ui import keys, links, notices, places, text
 from pages.ui.components import assets
 from pages.ui.session import Visit, session
+from pages.ui.streamlit_internals import APP, AT_REST
 from tfcore.views.finding import Finding, Statement
 from tfcore.views.view import View
 
@@ -167,7 +168,7 @@ def show(page: str) -> None:
         if stop.question and session().answer is None:
             _ask(here)
         _ways(here, _carried(here))
-        ring = {"target": stop.ringed, "lesson": lesson.key, "stop": number}
+        ring = {"target": stop.ringed, "running": f"{APP}:not({AT_REST})", "lesson": lesson.key, "stop": number}
         _RING(key=keys.own("ring", "lesson"), data=ring, height="content")
 
 

@@ -327,6 +327,7 @@ interface AddressField extends HTMLInputElement {
 
 interface LessonRingData {
   target: string
+  running: string // selects the app while a run of the page is under way
   lesson: string
   stop: number
 }
@@ -340,6 +341,7 @@ interface LessonRing extends HTMLElement {
   timer?: ReturnType<typeof setInterval>
   stop?: string // that was brought into sight
   until?: number // when it no longer is by itself
+  top?: number // where it was at the last look
 }
 
 interface PlayerData {

@@ -28,7 +28,12 @@ RINGED = """target => {
     && top >= 60 && (fits ? bottom <= end : top <= 73)
 }"""
 
-
+# The card is at the left edge, and what is spoken of right of it.
+BESIDE = """target => {
+  const card = document.querySelector(".st-key-lesson_card")?.getBoundingClientRect()
+  const left = document.querySelector(target.split(", ")[0])?.getBoundingClientRect().left
+  return card && card.left === 0 && card.right <= left
+}"""
 # The words of the card, and of what there is to see.
 READ = """() => {
   const all = [...document.querySelectorAll('[data-testid="stMain"] p')]
@@ -85,6 +90,20 @@ def test_a_lesson_is_walked_by_keys_alone(visit, server, lesson, size):
     begin = [pages()[there].facts for before, there in ways if there != before]
     words += sum(len(f"{one.question} {one.claim}".split()) for one in begin)
     assert words == pytest.approx(sum(reading_time.counted()[lesson.key]), rel=0.1)
+    visitor.check()
+
+
+@nightly
+def test_where_the_list_of_pages_is_closed_the_page_makes_room_for_the_card(visit, server):
+    lesson = LESSONS[FIRST]
+    visitor = visit(server, **DESKTOP).open(f"/{lesson.stops[0].page}?{urlencode(lesson_card.address(lesson, 1))}")
+    seen(visitor, lesson, 1)
+    visitor.page.locator('[data-testid="stSidebar"]').hover()
+    visitor.page.locator('[data-testid="stSidebarCollapseButton"] button').click()
+    for number in range(1, 6):
+        visitor.wait_until(BESIDE, lesson.stops[number - 1].ringed)
+        seen(visitor, lesson, number)
+        visitor.page.keyboard.press("ArrowRight")
     visitor.check()
 
 

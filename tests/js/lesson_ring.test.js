@@ -19,7 +19,7 @@ function stop(top, height = 100) {
   at(target, 50, top, 300, height)
   target.scrollIntoView = mock.fn()
   const card = place("lesson_ring.html")
-  ring({ ...card, data: { target: ".target", lesson: "first", stop: 1 } })
+  ring({ ...card, data: { target: ".target", running: ".running", lesson: "first", stop: 1 } })
   const end = () => {
     card.parentElement.remove()
     look()
@@ -49,6 +49,25 @@ test("a target out of sight is brought into it, until the visitor moves", () => 
   window.dispatchEvent(new window.Event("wheel"))
   look()
   assert.equal(target.scrollIntoView.mock.callCount(), 2)
+  end()
+})
+
+test("while the page runs or moves, however long, it is brought into sight again", () => {
+  let now = 1000
+  mock.method(performance, "now", () => now)
+  const { target, end } = stop(100)
+  document.body.classList.add("running")
+  now += 60_000 // on a slow server
+  look() // it runs
+  document.body.classList.remove("running")
+  at(target, 50, 1500, 300, 100)
+  now += 4_000
+  look()
+  assert.equal(target.scrollIntoView.mock.callCount(), 1)
+  now += 6_000
+  look() // it has come to rest
+  assert.equal(target.scrollIntoView.mock.callCount(), 1)
+  mock.restoreAll()
   end()
 })
 

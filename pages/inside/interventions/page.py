@@ -88,7 +88,7 @@ TRY_SETS_REAL: dict[str, dict[str, Any]] = {
 
 def without_answers(config: ModelConfig, tokenizer: Any) -> str | None:
     """Why a model does not say what comes next, or None."""
-    return models.unfit(config, ("decoder",)) or models.silent(config, tokenizer)
+    return models.no_decoder(config) or models.silent(config, tokenizer)
 
 
 def answerless(config: ModelConfig, tokenizer: Any) -> str | None:

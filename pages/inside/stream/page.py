@@ -46,6 +46,8 @@ TRY_REAL: dict[str, dict[str, Any]] = {
 
 def no_sum(config: ModelConfig, tokenizer: Any) -> str | None:
     """Why there is nothing to add up in a model, or None."""
+    if problem := models.no_decoder(config):
+        return problem
     if config.norm.placement == "post":
         return "it normalises after every sum (post-LN), so its logits are no plain sum of what the parts wrote."
     return models.silent(config, tokenizer) if config.classes is None else models.other_scores(config)
@@ -54,7 +56,7 @@ def no_sum(config: ModelConfig, tokenizer: Any) -> str | None:
 page.begin(FACTS, always=_reading.said_always(layer="3", part="head 0"))
 box, menu = st.columns([4, 1], vertical_alignment="bottom")
 with menu:
-    model = models.choose("decoder", why_not=no_sum, reads="the stream")
+    model = models.choose(why_not=no_sum, reads="the stream")
 with box:
     pasted = text_box(model, "Text", "text", TEXT, CHARACTERS, height=68, named=False)
 second = st.container(horizontal=True)

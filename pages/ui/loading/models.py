@@ -229,6 +229,14 @@ def unfit(config: ModelConfig, architectures: tuple[Architecture, ...]) -> str |
     return f"this is {KINDS[kind]}, and what is shown here needs {' or '.join(KINDS[a] for a in architectures)}."
 
 
+def no_decoder(config: ModelConfig) -> str | None:
+    """Why a model is none whose parts are followed along one stack, and where one of two stacks is, or None."""
+    problem = unfit(config, ("decoder",))
+    if problem is None or config.architecture != "encoder-decoder":
+        return problem
+    return f"{problem.removesuffix('.')}; Flow traces its answer through both stacks and switches its heads off."
+
+
 # ---- loading ----
 
 

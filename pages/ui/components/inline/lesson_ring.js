@@ -2,7 +2,8 @@
 // The browser keeps how far a lesson has come: nothing of it is on the server when the visit has ended.
 const AROUND = 6 // pixels
 const OFTEN = 150 // ms between two looks where it is: what a page draws may push it down at any time
-const SETTLES = 5000 // ms in which it is brought into sight again, unless the visitor moves first
+const SETTLES = 5000 // ms after which a page that has kept still has settled: until then it is brought into sight again,
+// unless the visitor moves first
 const UNDER = 72 // pixels that Streamlit's header and a little air take
 const PHONE = 640 // pixels up to which the card covers the lower part of the window
 const KEPT = "tf-lessons" // key of a lesson -> the stop that was open last, and the furthest; lesson_progress.js reads it
@@ -31,6 +32,9 @@ export default function (component) {
       place.stop = data.lesson + data.stop
       place.until = performance.now() + SETTLES
     }
+    const moves = box.top !== place.top || document.querySelector(data.running)
+    place.top = box.top
+    if (place.until && moves) place.until = performance.now() + SETTLES
     const seen = box.top >= UNDER - 1 && (box.bottom < floor || box.top < UNDER + 1)
     if (!seen && performance.now() < (place.until ?? 0)) {
       target.style.scrollMarginTop = UNDER + "px"

@@ -78,6 +78,7 @@ ENCODERS = ("bert", "feelings", "answers", "roberta", "albert", "mpnet", "debert
 BOTH = ("t5", "umt5", "bart", "agreement", "marian", "m2m100")
 MIXTURES = ("mixtral", "gpt-oss", "qwen3 mixture", "qwen2 mixture", "deepseek", "qwen3 next")
 NO_EXPERTS = dict.fromkeys(DENSE, "it has no experts") | dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder")
+ELSEWHERE = "Flow traces its answer through both stacks and switches its heads off"
 INSTEAD = (
     {  # where a page shows another model, and what it says
         "routing": NO_EXPERTS,
@@ -106,9 +107,10 @@ INSTEAD = (
         | {"headless": "without a head", "names": "it tells classes apart"}
         for page in (*("text in bits", "next token as bars", "generation", "beams", "cached", "induction", "circuit"),)
     }
-    | dict.fromkeys(("stream", "lens"), dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder"))
+    | dict.fromkeys(("stream", "lens"), dict.fromkeys(ENCODERS, "needs a decoder") | dict.fromkeys(BOTH, ELSEWHERE))
     | {  # which show what a class of a text depends on
-        page: dict.fromkeys({*ENCODERS, *BOTH} - {"feelings"}, "needs a decoder")
+        page: dict.fromkeys({*ENCODERS} - {"feelings"}, "needs a decoder")
+        | dict.fromkeys(BOTH, ELSEWHERE)
         | {
             "answers": "whether an answer starts or ends there",
             "headless": "without a head",
