@@ -22,7 +22,7 @@ export TFCORE_REAL_MODELS =
 endif
 real: $(VENV)/.installed
 ifneq ($(REAL),no)
-	@test -z "$$(find models/smollm2 models/minilm -newer models/.checked 2>&1)" || $(BIN)/python -m tfcore.loading
+	@test -z "$$(find models/smollm2 models/minilm models/dinov2 -newer models/.checked 2>&1)" || $(BIN)/python -m tfcore.loading
 endif
 
 # Python compiles what is used when it is first used: pip would compile all of it, for half the time of the set-up.

@@ -117,7 +117,7 @@ FIRST = """kinds => {
 
 def first(browser: Browser, server: str, url: str) -> dict[str, Any]:
     """Take the first picture of a page in both themes and sizes, where it is in sight; returns its place."""
-    place: dict[str, Any] = {"model": REAL if url in BEGIN_REAL else ""}
+    place: dict[str, Any] = {"model": "dinov2" if url == "pictures" else REAL if url in BEGIN_REAL else ""}
     for size, window in SIZES.items():
         if size == "narrow" and url in ON_DESKTOPS:
             continue

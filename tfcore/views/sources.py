@@ -144,8 +144,11 @@ def _load(name: str) -> Any:
 _opener: list[Callable[[str], Any]] = [lru_cache(maxsize=2)(_load)]
 
 
-def opened(source: Source) -> Any:
+def opened(source: Source, pictures: bool = False) -> Any:
     """A model, or a version of one (tfcore.views.versions), and its tokenizer; nobody may change them.
+
+    Args:
+        pictures: whether it has to read pictures, and no text.
 
     Raises:
         ValueError: a model without a tokenizer, which reads no text; no version of a model.
@@ -155,7 +158,7 @@ def opened(source: Source) -> Any:
 
         return open_version(version, _opener[-1])
     model, tokenizer = _opener[-1](source) if isinstance(source, str) else source
-    if tokenizer is None:
+    if tokenizer is None and not pictures:
         raise ValueError("this model came without a tokenizer, so it reads no text; save one into its folder")
     return model, tokenizer
 

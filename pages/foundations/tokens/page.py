@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from pages.foundations.tokens import embeddings, merges, rows, signals, uploads
+from pages.foundations.tokens import embeddings, merges, rows, signals
 from pages.foundations.tokens import text_tokens as text
 from pages.foundations.tokens.facts import FACTS
-from pages.ui import controls, page
+from pages.ui import controls, file_input, page
 
 PARTS: dict[str, Callable[[], None]] = {
     "text": text.panel,
@@ -21,5 +21,5 @@ PARTS: dict[str, Callable[[], None]] = {
 page.begin(FACTS)
 part = controls.sections(FACTS.sections)
 if part not in ("image", "sound"):
-    uploads.forget()
+    file_input.forget()
 PARTS[part]()

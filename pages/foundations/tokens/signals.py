@@ -3,9 +3,9 @@
 import streamlit as st
 
 from pages.foundations.tokens import cost
-from pages.foundations.tokens.uploads import upload
-from pages.ui import controls, page
+from pages.ui import controls, links, page
 from pages.ui.components.figure import Event
+from pages.ui.file_input import upload
 from pages.ui.frame import panel
 from tfcore.measures.token_counts import RATE, frame_count, patch_count, tokens_of_frames
 from tfcore.views.foundations import tokens as views
@@ -65,6 +65,7 @@ def image() -> None:
             "in every attention map. In the row below the picture a patch stands beside its left and right neighbours, "
             "but the one above it is a whole line away: only the position vectors can tell the model that they touch."
         )
+        links.to("foundations/pictures/page.py", {}, "What attention makes of patches", ":material/arrow_outward:")
         p.question(
             "A picture of 224 × 224 has 50,176 pixels. Why is no pixel a token?",
             "An attention map would have 50,176² = 2.5 billion cells, in every head of every layer. Patches of 16 make "

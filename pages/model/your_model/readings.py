@@ -25,6 +25,7 @@ ONE_STACK: tuple[Architecture, ...] = ("decoder", "encoder")
 ROUTING = "experts/routing/page.py"  # for a mixture of experts alone
 FLOW = "inside/flow/page.py"
 STREAM = "inside/stream/page.py"
+PICTURES = "foundations/pictures/page.py"
 INTERVENTIONS = "inside/interventions/page.py"
 # file of a page: (what one sees there, architectures it works on; none means all, what else goes into its address)
 PAGES: dict[str, tuple[str, tuple[Architecture, ...], dict[str, str]]] = {
@@ -111,6 +112,7 @@ def show_loaded(p: Panel, name: str) -> None:
     if config.patches is not None:
         with speech:
             st.markdown(f"**What it reads.** {say.tokens_of_picture(config.patches)}")
+            links.to(PICTURES, {"vit": name}, "its attention over a picture", ":material/arrow_outward:")
         return
     with speech:
         speak(p, name, tokenizer)

@@ -31,7 +31,7 @@ class PicturePlace(NamedTuple):
         wide, narrow: left, top, width and height in pixels, in a window of 1440 by 900 and on a phone; None where it is
             not in sight there.
         figure: the key of the live picture where that is one of Plotly's, which is then sent ahead (first_figures.py).
-        model: one of the two real models, without which the page begins with another one; empty where it needs neither.
+        model: one of the real models, without which the page begins with another one; empty where it needs neither.
     """
 
     drawn: str

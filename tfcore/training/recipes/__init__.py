@@ -9,6 +9,7 @@ from tfcore.training import measures
 from tfcore.training.ladder import SHIPPED
 from tfcore.training.loop import Progress
 from tfcore.training.recipes.atlas import ATLAS, atlas, of_atlas
+from tfcore.training.recipes.colours import COLOURED, colours, of_colours
 from tfcore.training.recipes.experts import EXPERTS, experts
 from tfcore.training.recipes.fill import FILL, fill
 from tfcore.training.recipes.finetuning import FINETUNING, finetuning, of_finetuning
@@ -132,6 +133,16 @@ RECIPES: dict[str, Entry] = {
         "an encoder trained on stories by masked language modelling",
         "1 hour",
         "64 % of masked tokens predicted first, 84 % among the first five",
+    ),
+    "colours": Entry(
+        colours,
+        COLOURED,
+        lambda _: of_colours(),
+        "a Vision Transformer with registers that names the colour of the largest shape of a drawn picture",
+        "5 minutes",
+        "all of 384 pictures named right",
+        needs_corpus=False,
+        measured_on_corpus=False,
     ),
     "ladder-scaling": Entry(
         scaling,
