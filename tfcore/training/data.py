@@ -150,6 +150,11 @@ def text_windows(
     return shift(windows(streams, weights, rows, seq + 1, generator))
 
 
+def prefixed(rows: Tensor, before: Sequence[int]) -> Tensor:
+    """The same ids before each of the rows (rows, seq)."""
+    return torch.cat((torch.tensor(before, dtype=rows.dtype).expand(len(rows), -1), rows), dim=1)
+
+
 def windows(
     streams: Mapping[str, np.ndarray], weights: Mapping[str, float], rows: int, seq: int, generator: torch.Generator
 ) -> Tensor:

@@ -28,12 +28,14 @@ class Rung:
     Args:
         labels: what tells it from the others; the first columns of its row.
         seed: of its weights; the data depend on it too.
+        before: ids that stand before each text and are not predicted.
     """
 
     labels: Mapping[str, str | int]
     model: ModelConfig
     settings: TrainingSettings
     seed: int = 0
+    before: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
@@ -99,7 +101,10 @@ def climb(
 
         def batches(step: int, rung: Rung = rung) -> data.Batch:
             generator = torch.Generator().manual_seed(rung.seed * 1_000_003 + step)
-            return data.text_windows(halves.train, weights, rung.settings.rows, seq, generator)
+            texts = data.windows(halves.train, weights, rung.settings.rows, seq + 1, generator)
+            batch = data.shift(data.prefixed(texts, rung.before))
+            batch.targets[:, : len(rung.before)] = data.IGNORE
+            return batch
 
         model = train(Transformer(rung.model, rung.seed), batches, rung.settings, runs / rung.name, report=report)
         if processes.rank == 0:

@@ -3,6 +3,7 @@
 from tfcore.presets import NAMES
 from tfcore.training.modernisation import first_of
 from tfcore.training.recipes.ladder_modernisation import MODERNISATION
+from tfcore.training.second_wave import CAP, REGISTERS
 from tfcore.views.model.modern.measure import tying
 
 FIRST = {
@@ -38,4 +39,26 @@ ABOUT = {
     f"{_UNTIED}.",
     "QK-norm": "Queries and keys are normalised before their product, which bounds the scores (arXiv:2010.04245). "
     "Qwen3 and Gemma 3 have it.",
+}
+AFTER_2023 = {
+    "QK-norm": "Queries and keys of each head are normalised before their product, with a learned gain "
+    "(arXiv:2010.04245; ViT-22B, Gemma 3, Qwen3). A score is then a cosine times a constant.",
+    "soft cap": f"Scores are bent to {CAP:g} · tanh(s / {CAP:g}) (Gemma 2, arXiv:2408.00118, section 2, with 50; the "
+    "scores of models this small would never come near that).",
+    "sink": "Each head has one learned score besides those of the keys, which takes part in every softmax and belongs "
+    "to no token (gpt-oss, arXiv:2508.10925, section 2.2).",
+    "norm after": "Post-norm again, but inside the residual connection: a norm reads what attention and feed-forward "
+    "**write**, none what they read, and queries and keys are normalised over all heads (OLMo 2, arXiv:2501.00656, "
+    "section 3.2).",
+    "NoPE layers": "Every second layer has no positions: its queries and keys are not rotated, and only the causal "
+    "mask tells it the order (arXiv:2305.19466; SmolLM3 and Command A in every fourth).",
+    "MLA": "Multi-head latent attention: the keys and values of all heads are made from one short vector of each "
+    "token, which alone is cached, with one rotated key that the heads share (DeepSeek-V2, arXiv:2405.04434, section "
+    "2.1).",
+    "gate": "What the heads put out is multiplied, number by number, with the sigmoid of a linear layer of the token "
+    "(arXiv:2505.06708, section 2.2; Qwen3-Next).",
+    "registers": f"{REGISTERS} learned tokens stand before each text and are never predicted: room for weight that no "
+    "token needs (arXiv:2309.16588 for pictures; arXiv:2309.17453, section 3.3, one for texts).",
+    "Muon": "The base, trained with Muon in the place of AdamW, on the same batches and at the same rate: the momentum "
+    "of each matrix of the blocks is made nearly orthogonal before the step (arXiv:2502.16982).",
 }

@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from pages.model.modern import second_wave
 from pages.model.modern import words as words
 from tests.nightly import nightly
 from tests.pages import visits
@@ -12,6 +13,9 @@ from tests.pages.visits import run, said
 from tests.pages.waiting import wait_for_jobs
 from tfcore.training import ladder
 from tfcore.training.modernisation import SWITCHES
+from tfcore.training.recipes.ladder_second_wave import SECOND_WAVE
+from tfcore.training.second_wave import BASE, switched
+from tfcore.views.model import modern
 from tfcore.views.model.modern import measure as modernising
 
 opened = partial(visits.opened, "model/modern/page.py")
@@ -80,3 +84,35 @@ def test_a_click_on_a_bar_makes_the_switches_up_to_it():
         if trace["type"] == "bar":
             assert [place for (place,) in trace["customdata"]] == trace["y"] == list(range(len(SWITCHES)))
     assert "<b>pre-norm</b>" in spec["layout"]["yaxis"]["ticktext"][1]
+
+
+def test_a_switch_after_2023_is_shown_beside_the_base():
+    test = opened(era="second", wave="MLA")
+    shown = figures(test)
+    caption = shown["second-wave"][0]["caption"]
+    assert caption.startswith("MLA: ")
+    assert "nats per token, 95 % interval" in caption or "nats per token (95 % interval" in caption
+    assert "**before:** base" in said(test, "markdown")
+    assert "**after:** MLA" in said(test, "markdown")
+    assert "the first token has" in shown["first-token"][0]["caption"]
+
+
+def test_muon_changes_no_part_of_the_block():
+    test = opened(era="second", wave="Muon")
+    assert "**after:**" not in said(test, "markdown")
+
+
+def test_a_click_on_a_row_chooses_its_switch(monkeypatch):
+    chosen = {}
+    monkeypatch.setattr(second_wave.controls, "set_values", chosen.update)
+    names = [one.version.name for one in modernising.second_wave_trained().switches]
+    second_wave.click({"customdata": [0]})
+    assert not chosen, "the base is what all are compared with"
+    second_wave.click({"customdata": [2]})
+    assert chosen == {"wave": names[2]}
+
+
+def test_every_switch_after_2023_has_its_words_and_its_formula():
+    names = set(switched(SECOND_WAVE.model)) - {BASE}
+    assert set(words.AFTER_2023) == set(modern.WAVE_PAPERS) == set(modern.WAVE_FORMULAS) == names
+    assert set(second_wave.LIVE) <= names

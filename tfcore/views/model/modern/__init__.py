@@ -1,22 +1,24 @@
 """From the Transformer of 2017 to today's, one switch at a time."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pandas as pd
 
 from tfcore.config import ModelConfig
 from tfcore.measures import one_text
+from tfcore.measures.attention_sizes import attention_sizes
 from tfcore.measures.one_text import UsedTokens
 from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
-from tfcore.training.alike import seed_ranges
+from tfcore.training.alike import seed_difference, seed_ranges
+from tfcore.training.second_wave import switched
 from tfcore.views.finding import Finding
 from tfcore.views.kept import kept
 from tfcore.views.model.modern import measure, say
-from tfcore.views.model.modern.draw import effects_figure, head_figure, panels
-from tfcore.views.model.modern.measure import READ, Speed, Switch, SwitchedHead
+from tfcore.views.model.modern.draw import effects_figure, first_token_figure, head_figure, panels, second_wave_panels
+from tfcore.views.model.modern.measure import READ, FirstTokenWeights, Speed, Switch, SwitchedHead
 from tfcore.views.model.parts import change as change
 from tfcore.views.sources import Source
 from tfcore.views.view import View, view
@@ -87,6 +89,80 @@ def switches(first: ModelConfig, size: str, step: int, seed: int, *, so_far: Seq
     )
 
 
+# ---- after 2023 ----
+
+WAVE_FORMULAS: dict[str, str] = {
+    "QK-norm": FORMULAS["norm"],
+    "soft cap": FORMULAS["cap"],
+    "sink": FORMULAS["sink"],
+    "norm after": r"x \leftarrow x + \mathrm{norm}(F(x))",
+    "NoPE layers": r"s_{ij} = q_i \cdot k_j / \sqrt{d_{head}} \quad\text{without a rotation, in every second layer}",
+    "MLA": r"c_t = \mathrm{norm}(W_{DKV}\, x_t), \quad k_t^h = [\,W_{UK}^h c_t;\ \mathrm{RoPE}(W_{KR}\, x_t)\,], "
+    r"\quad v_t^h = W_{UV}^h c_t",
+    "gate": r"o = W_O \big(\mathrm{concat}_h(A_h V_h) \odot \sigma(W_G\, x)\big)",
+    "registers": r"[r_1, \dots, r_4, x_1, \dots, x_n]",
+    "Muon": r"W \leftarrow W - \eta \big(0.2 \sqrt{\max(n, m)}\ \mathrm{NS}_5(M) + \lambda W\big)"
+    r", \qquad M = U S V^\top \Rightarrow \mathrm{NS}_5(M) \approx U V^\top, \quad W \in \mathbb{R}^{n \times m}",
+}
+WAVE_PAPERS: dict[str, str] = {
+    "QK-norm": PAPERS["norm"],
+    "soft cap": PAPERS["cap"],
+    "sink": PAPERS["sink"],
+    "norm after": "OLMo 2, arXiv:2501.00656, section 3.2: the norm reads what a layer writes, and queries and keys are "
+    "normalised over all heads together.",
+    "NoPE layers": "Layers without positions: arXiv:2305.19466; every fourth layer in SmolLM3 and in Command A "
+    "(arXiv:2504.00698).",
+    "MLA": "DeepSeek-V2, arXiv:2405.04434, section 2.1, equations 9 to 17.",
+    "gate": "arXiv:2505.06708, section 2.2; Qwen3-Next.",
+    "registers": "Before the patches of a picture: arXiv:2309.16588, section 2.2. One learned token before a text: "
+    "StreamingLLM, arXiv:2309.17453, section 3.3.",
+    "Muon": "arXiv:2502.16982, section 2, equation 4; five Newton-Schulz steps as in its equation 2.",
+}
+
+
+@view
+def second_wave(switch: str) -> View:
+    """Switches of blocks after 2023, each alone against one base, trained alike: loss, scores, first token, stream.
+
+    Args:
+        switch: one of `tfcore.training.second_wave`.
+
+    Raises:
+        CheckpointError: while the table of its recipe is not there.
+        ValueError: there is no such switch.
+    """
+    wave = measure.second_wave_trained()
+    place = wave.place(switch)
+    chosen = wave.switches[place]
+    return View(
+        key="second wave",
+        title="Switches after 2023",
+        result=wave,
+        chart=effects_figure(wave.names, second_wave_panels(wave), place, height=410),
+        findings=(say.switch_difference(chosen), say.switch_sizes(wave, chosen)),
+        table=lambda: pd.DataFrame(
+            [
+                {
+                    "switch": one.version.name,
+                    "parameters": one.version.parameters,
+                    "KV cache, values per token": one.version.cached,
+                    "held-out loss, mean": sum(one.losses) / len(one.losses),
+                    "difference to the base": one.difference.mean,
+                    "from": one.difference.low,
+                    "to": one.difference.high,
+                    **asdict(one.sizes),
+                }
+                for one in wave.switches
+            ]
+        ),
+        min_width=580,
+        formula=WAVE_FORMULAS[switch],
+        papers=f"{WAVE_PAPERS[switch]} {say.second_wave_models(wave)}",
+        terms=("QK-norm",),
+        code=(switched, attention_sizes, seed_difference),
+    )
+
+
 # ---- one head ----
 
 
@@ -139,4 +215,48 @@ def _head(model: Source, text: str, layer: int, head: int, result: SwitchedHead,
         cursor=True,
         findings=(found,),
         table=lambda: pd.DataFrame(weights, columns=pd.RangeIndex(len(tokens), name="key")).assign(query=tokens),
+    )
+
+
+# ---- the first token ----
+
+FIRST_TOKENS = 128  # of a text, at most
+
+
+def _first_tokens(model: Transformer, tokenizer: Tokenizer, text: str) -> UsedTokens:
+    return one_text.first_tokens(model, tokenizer, text, FIRST_TOKENS)
+
+
+def _first_token(model: Transformer, tokenizer: Tokenizer, text: str) -> FirstTokenWeights:
+    return measure.first_token(model, _first_tokens(model, tokenizer, text).ids)
+
+
+first_tokens_of = kept(_first_tokens, entries=64)
+first_token_of = kept(_first_token, entries=64)
+
+
+@view
+def first_token(model: Source, text: str) -> View:
+    """The attention weight of every head of a decoder on the first token of a text, where heads rest that have nothing
+    to attend to.
+
+    Args:
+        text: its first tokens are read, at least two.
+    """
+    result = first_token_of(model, text)
+    heads = range(result.weights.shape[1])
+    return View(
+        key="first token",
+        title="Weight on the first token",
+        result=result,
+        chart=first_token_figure(result, height=min(460, 120 + 24 * len(result.layers))),
+        min_width=320,
+        findings=(say.first_token_weight(result, model if isinstance(model, str) else "This model"),),
+        table=lambda: pd.DataFrame(result.weights, columns=[f"head {head}" for head in heads]).assign(
+            layer=result.layers, stream=result.stream, values=result.values
+        ),
+        papers="Attention sinks: StreamingLLM, arXiv:2309.17453, section 3.1. The long vector of the first token: "
+        "massive activations, arXiv:2402.17762, section 2.",
+        terms=("attention sink",),
+        code=(measure.first_token,),
     )

@@ -2,10 +2,11 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any, Literal
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
@@ -16,6 +17,7 @@ from tfcore.config import ModelConfig
 from tfcore.generation.generate import generate
 from tfcore.generation.sampling import Sampling
 from tfcore.loading.checkpoints import blank
+from tfcore.measures.attention_sizes import AttentionSizes
 from tfcore.measures.head_vectors import HeadVectors, head_vectors
 from tfcore.measures.kv_bytes import cache_shape
 from tfcore.measures.one_text import one_text
@@ -24,8 +26,10 @@ from tfcore.measures.precision import stored_bytes
 from tfcore.model import Transformer
 from tfcore.presets import PRESETS
 from tfcore.training import ladder
-from tfcore.training.alike import seed_ranges
+from tfcore.training.alike import SeedDifference, seed_difference, seed_ranges
 from tfcore.training.modernisation import SWITCHES, first_of
+from tfcore.training.recipes.ladder_second_wave import SECOND_WAVE, TABLE
+from tfcore.training.second_wave import BASE, switched
 
 SPEED = {"d_model": 256, "n_layers": 4, "n_heads": 4, "vocab_size": 2048, "max_seq_len": 256}  # of the models timed
 READ = 128  # tokens read at once
@@ -85,9 +89,14 @@ def versions(first: ModelConfig) -> list[Version]:
         if "n_kv_heads" in changes:
             changes = {"n_kv_heads": max(2, config.attention.n_heads // 4)}
         config = config.changed(**changes)
-        shape = cache_shape(config)
-        listed.append(Version(name, config, parameters(config).total, shape.layers * shape.numbers))
+        listed.append(version_of(name, config))
     return listed
+
+
+def version_of(name: str, config: ModelConfig) -> Version:
+    """A model, counted."""
+    shape = cache_shape(config)
+    return Version(name, config, parameters(config).total, shape.layers * shape.numbers)
 
 
 def tying() -> dict[bool, list[str]]:
@@ -203,6 +212,91 @@ def trained() -> Trained | None:
     return read_trained(ladder.read_table(ladder.SHIPPED / "modernisation.csv"))
 
 
+# ---- after 2023 ----
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedSwitch:
+    """A switch of today, alone against the base: models trained alike, of the same seeds.
+
+    Args:
+        version: the model, named after its switch.
+        losses: held-out losses in nats per token, one for each seed.
+        differences: of these to the losses of the base, seed by seed.
+        difference: their mean and its interval.
+        sizes: scores, weights and stream, means over the seeds.
+    """
+
+    version: Version
+    losses: tuple[float, ...]
+    differences: tuple[float, ...]
+    difference: SeedDifference
+    sizes: AttentionSizes
+
+
+@dataclass(frozen=True, slots=True)
+class SecondWave:
+    """The base and the switches of today, trained.
+
+    Args:
+        switches: the base first.
+        tokens: that each model was trained on.
+        seq: of these, how many were read at once.
+    """
+
+    switches: tuple[TrainedSwitch, ...]
+    tokens: int
+    seq: int
+
+    @property
+    def names(self) -> list[str]:
+        """The base and the switches by name, in their order."""
+        return [one.version.name for one in self.switches]
+
+    def place(self, name: str) -> int:
+        """The place of a switch among them.
+
+        Raises:
+            ValueError: naming those that there are.
+        """
+        if name not in self.names:
+            raise ValueError(f"{name!r} is no switch of the second wave; there are {', '.join(self.names)}")
+        return self.names.index(name)
+
+    @property
+    def base(self) -> TrainedSwitch:
+        """The model that all are compared with."""
+        return self.switches[0]
+
+
+def read_second_wave(rows: Sequence[Mapping[str, Any]]) -> SecondWave:
+    """The switches of a table with a row a model, as far as they are trained with the seeds of the base.
+
+    Args:
+        rows: switch, seed, tokens, seq, loss, and the fields of AttentionSizes.
+    """
+    trained = {name: [row for row in rows if row["switch"] == name] for name in switched(SECOND_WAVE.model)}
+    base = [float(row["loss"]) for row in trained[BASE]]
+    listed = [
+        _trained_switch(version_of(name, config), trained[name], base)
+        for name, config in switched(SECOND_WAVE.model).items()
+        if len(trained[name]) == len(base) > 1
+    ]
+    return SecondWave(tuple(listed), rows[0]["tokens"], rows[0]["seq"])
+
+
+def _trained_switch(version: Version, rows: Sequence[Mapping[str, Any]], base: Sequence[float]) -> TrainedSwitch:
+    losses = [float(row["loss"]) for row in rows]
+    means = {f.name: float(np.mean([row[f.name] for row in rows])) for f in fields(AttentionSizes)}
+    apart = tuple(float(loss - other) for loss, other in zip(losses, base, strict=True))
+    return TrainedSwitch(version, tuple(losses), apart, seed_difference(losses, base), AttentionSizes(**means))
+
+
+def second_wave_trained() -> SecondWave:
+    """The models of the ladder that ships."""
+    return read_second_wave(ladder.rows_of(ladder.SHIPPED / TABLE))
+
+
 # ---- one head ----
 
 
@@ -266,3 +360,54 @@ def _unit(x: Float[torch.Tensor, "seq d_head"]) -> Float[torch.Tensor, "seq d_he
 
 def _products(vectors: HeadVectors) -> Float[torch.Tensor, "query key"]:
     return softcapped(attention_scores(vectors.q, vectors.k, 1.0), vectors.softcap)
+
+
+# ---- the first token ----
+
+
+@dataclass(frozen=True, slots=True)
+class FirstTokenWeights:
+    """The first token of a text in a decoder.
+
+    Args:
+        layers: those that have attention.
+        weights: mean weight on it of the queries in the second half of the text.
+        even: the same if each query gave all tokens the same.
+        stream: length of its vector in the residual stream before each layer, over the median length of the others.
+        values: the same of its values, those of all heads together.
+    """
+
+    layers: tuple[int, ...]
+    weights: Float[ndarray, "layer head"]
+    even: float
+    stream: Float[ndarray, " layer"]
+    values: Float[ndarray, " layer"]
+
+
+@torch.no_grad()
+def first_token(model: Transformer, ids: Sequence[int]) -> FirstTokenWeights:
+    """Weights on the first token, and how long its vectors are.
+
+    Raises:
+        ValueError: a text of fewer than two tokens, or another model than a decoder.
+    """
+    if model.config.architecture != "decoder":
+        raise ValueError(
+            f"the first token is seen by all later ones in a decoder, not in an {model.config.architecture}"
+        )
+    if len(ids) < 2:
+        raise ValueError(f"there are no tokens after the first in a text of {len(ids)}; give two at least")
+    layers, half = tuple(model.config.attention_layers), max(1, len(ids) // 2)
+    names = [f"blocks.{layer}.{part}" for layer in layers for part in ("resid_pre", "attn.v", "attn.pattern")]
+    record = model.activations(one_text(model, ids), names)
+    pattern = torch.stack([record[f"blocks.{layer}.attn.pattern"][0, :, half:, 0].mean(-1) for layer in layers])
+    stream = [record[f"blocks.{layer}.resid_pre"][0] for layer in layers]
+    values = [record[f"blocks.{layer}.attn.v"][0].transpose(0, 1).flatten(1) for layer in layers]
+    even = float(np.mean([1 / (query + 1) for query in range(half, len(ids))]))
+    return FirstTokenWeights(layers, pattern.float().cpu().numpy(), even, _first_length(stream), _first_length(values))
+
+
+def _first_length(vectors: Sequence[Float[torch.Tensor, "seq width"]]) -> Float[ndarray, " layer"]:
+    """The length of the first vector of each layer over the median length of the others."""
+    lengths = torch.stack([one.float().norm(dim=-1) for one in vectors])
+    return (lengths[:, 0] / lengths[:, 1:].median(-1).values.clamp(min=1e-9)).cpu().numpy()

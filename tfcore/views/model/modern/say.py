@@ -6,7 +6,19 @@ from itertools import pairwise
 
 from tfcore.measures.token_text import visible
 from tfcore.views.finding import Finding, Statement, state
-from tfcore.views.model.modern.measure import READ, ROUNDS, SPEED, Switch, SwitchedHead, Trained, Version, loss_effects
+from tfcore.views.model.modern.measure import (
+    READ,
+    ROUNDS,
+    SPEED,
+    FirstTokenWeights,
+    SecondWave,
+    Switch,
+    SwitchedHead,
+    Trained,
+    TrainedSwitch,
+    Version,
+    loss_effects,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +59,7 @@ def switch_effect(versions: Sequence[Version], step: int, size: str) -> SwitchEf
     return SwitchEffect(step, len(versions) - 1, versions[max(0, step - 1)], versions[step], size)
 
 
+LEAST_SUNK = 0.0005  # share of the weight that is on no token of the text, from which on it is named
 WORTH_NAMING = 0.01  # change of the parameters, as a share, from which on a switch is named
 
 
@@ -137,6 +150,110 @@ def trained_models(trained: Trained) -> Statement:
     )
 
 
+# ---- after 2023 ----
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchDifference(Finding):
+    """The difference of the held-out loss that a switch makes, over models trained alike.
+
+    Args:
+        name: of the switch.
+        mean, low, high: of the difference to the base seed by seed, nats per token, with its 95 % interval.
+        seeds: of each.
+    """
+
+    name: str
+    mean: float
+    low: float
+    high: float
+    seeds: int
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the interval leaves 0 out."""
+        return not self.low <= 0 <= self.high
+
+    @property
+    def sentence(self) -> str:
+        interval = f"95 % interval {self.low:+.3f} to {self.high:+.3f}, {self.seeds} seeds"
+        if not self.is_clear:
+            return f"{self.name}: no difference of the loss at this size ({self.mean:+.3f} nats per token, {interval})."
+        return f"{self.name}: the loss differs from the base's by {self.mean:+.3f} nats per token ({interval})."
+
+
+def switch_difference(one: TrainedSwitch) -> SwitchDifference:
+    """The difference of a switch to the base."""
+    apart = one.difference
+    return SwitchDifference(one.version.name, apart.mean, apart.low, apart.high, len(one.losses))
+
+
+@dataclass(frozen=True, slots=True)
+class ClearDifferences(Finding):
+    """Which switches change the loss by more than chance, and which do not.
+
+    Args:
+        clear: switch -> mean difference to the base, nats per token, where its interval leaves 0 out.
+        others: all other switches.
+    """
+
+    clear: dict[str, float]
+    others: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        clear = ", ".join(f"{name} ({mean:+.3f})" for name, mean in self.clear.items())
+        if not self.clear:
+            return "No switch changes the loss by more than chance at this size."
+        none = f" No difference at this size: {', '.join(self.others)}." if self.others else ""
+        return f"Loss, nats per token, where the interval leaves 0 out: {clear}.{none}"
+
+
+def clear_differences(wave: SecondWave) -> ClearDifferences:
+    """Compare all switches with the base."""
+    apart = [switch_difference(one) for one in wave.switches[1:]]
+    return ClearDifferences(
+        {one.name: one.mean for one in apart if one.is_clear}, tuple(one.name for one in apart if not one.is_clear)
+    )
+
+
+def switch_sizes(wave: SecondWave, one: TrainedSwitch) -> Statement:
+    """Scores, weights on the first token and the stream with a switch, and in the base."""
+    was, now = wave.base.sizes, one.sizes
+    half = range(wave.seq // 2, wave.seq)
+    sunk = " {sunk:.1%} of their weight is on no token of the text." if now.sunk >= LEAST_SUNK else ""
+    return state(
+        "sizes",
+        "The largest score of a text is {score:.1f} ({old_score:.1f} in the base); the first token has {first:.1%} of "
+        "the weight of the queries in the second half ({old_first:.1%}; an even share would be {even:.1%})."
+        f"{sunk} The stream after the last layer has an rms of {{stream:.2f}} ({{old_stream:.2f}}).",
+        score=now.score,
+        old_score=was.score,
+        first=now.first,
+        old_first=was.first,
+        even=sum(1 / (query + 1) for query in half) / len(half),
+        sunk=now.sunk,
+        stream=now.stream,
+        old_stream=was.stream,
+    )
+
+
+def second_wave_models(wave: SecondWave) -> Statement:
+    """The training of the models that are compared."""
+    config = wave.base.version.config
+    return state(
+        "second wave",
+        "Models of width {width} with {layers} layers after {tokens:.2f} M tokens of stories in texts of {seq}, the "
+        "same batches for all, {seeds} seeds each. Differences are taken seed by seed, with Student's 95 % interval; "
+        "scores, weights and the stream are means over the seeds, on held-out texts.",
+        width=config.d_model,
+        layers=config.n_layers,
+        tokens=wave.tokens / 1e6,
+        seq=wave.seq,
+        seeds=len(wave.base.losses),
+    )
+
+
 # ---- one head ----
 
 SWITCHED: dict[Switch, str] = {
@@ -184,4 +301,29 @@ def head_switched(result: SwitchedHead, switch: Switch, amount: float, tokens: S
         smallest=float(sunk.min()),
         peak=peaks(result, 1),
         was=peaks(result, 0),
+    )
+
+
+# ---- the first token ----
+
+HALF = 0.5  # of a query's weight
+
+
+def first_token_weight(result: FirstTokenWeights, name: str) -> Statement:
+    """The weight on the first token over all heads, and how long its vectors are where its values are shortest."""
+    weights, at = result.weights, int(result.values.argmin())
+    return state(
+        "first token",
+        "{name}: the first token has {mean:.0%} of the weight of the queries in the second half of this text (an even "
+        "share would be {even:.1%}), more than half of it in {many} of {heads:counted head}. Before layer {layer} its "
+        "vector in the stream is {stream:.1f} times as long as the median of the others, its values there {values:.2f} "
+        "times.",
+        name=name,
+        mean=float(weights.mean()),
+        even=result.even,
+        many=int((weights > HALF).sum()),
+        heads=weights.size,
+        layer=result.layers[at],
+        stream=float(result.stream[at]),
+        values=float(result.values[at]),
     )

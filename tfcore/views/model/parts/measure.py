@@ -86,13 +86,17 @@ def start(config: ModelConfig) -> Group:
             (PartBox("Tokens", f"vocabulary of {config.vocab_size:,}", "embedding", "tokens"),),
             (
                 PartBox("Embedding", f"{config.vocab_size:,} × {config.d_model}", "embedding", "embedding"),
-                PartBox(
-                    "Positions", POSITIONS.get(config.positions.kind, config.positions.kind), "position", "positions"
-                ),
+                PartBox("Positions", _positions_note(config), "position", "positions"),
             ),
             *([(PartBox("Convolution", beside, "feedforward", "embedding"),)] if beside else []),
         )
     )
+
+
+def _positions_note(config: ModelConfig) -> str:
+    without = sum(one.positions is not None and one.positions.kind == "none" for one in config.layers)
+    own = POSITIONS.get(config.positions.kind, config.positions.kind)
+    return f"{own} of {config.n_layers - without} of {config.n_layers} layers" if without else own
 
 
 def block(config: ModelConfig, reads: bool, looks_across: bool) -> Group:
@@ -121,8 +125,16 @@ def block(config: ModelConfig, reads: bool, looks_across: bool) -> Group:
 
 
 def _attention_note(config: ModelConfig) -> str:
-    norm = "queries and keys normalised" if config.attention.qk_norm else "queries, keys, values"
-    return norm + (", biases" if config.has_qkv_bias else "")
+    own = config.attention
+    norm = "queries and keys normalised" if own.qk_norm else "queries, keys, values"
+    more = {
+        "biases": config.has_qkv_bias,
+        f"latents of {own.kv_latent}": own.kv_latent is not None,
+        f"scores capped at {own.softcap:g}" if own.softcap else "": own.softcap is not None,
+        "learned sinks": own.sinks,
+        "gated": own.gate,
+    }
+    return ", ".join([norm, *(words for words, there in more.items() if there)])
 
 
 def _heads_note(config: ModelConfig) -> str:
