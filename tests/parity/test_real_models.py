@@ -98,7 +98,7 @@ def test_dinov2(real_models):
     assert tokenizer is None
     assert (found.hidden - expected.last_hidden_state).abs().max() < 1e-3
     for layer, pattern in enumerate(expected.attentions):
-        assert (found.activations[f"blocks.{layer}.attn.pattern"] - pattern).abs().max() < 1e-5
+        assert (found.activations[f"blocks.{layer}.attn.pattern"] - pattern).abs().max() < 1e-4
 
 
 def test_they_stand_beside_the_models_that_ship():
