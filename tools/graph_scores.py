@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument("--measure", action="store_true", help="write nothing")
     options = parser.parse_args()
     scores = score_prompts(
-        tfcore.load(options.model, device="cpu")[0], options.model, held_out_prompts(options.model, options.count), tell
+        tfcore.load(options.model)[0], options.model, held_out_prompts(options.model, options.count), tell
     )
     if not options.measure:
         save_graph_scores(PRETRAINED / options.model / FOLDER, scores)

@@ -17,7 +17,7 @@ from tfcore.views.inside.circuits.measure.scores import GraphScores, held_out_pr
 
 
 def test_the_scores_of_a_prompt_are_those_of_its_graph():
-    model, _ = load("stories", device="cpu")
+    model, _ = load("stories")
     prompts = held_out_prompts("stories", 3)[:1, :6]
     found = score_prompts(model, "stories", prompts)
     ids = prompts[0].tolist()

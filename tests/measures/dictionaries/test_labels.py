@@ -25,9 +25,9 @@ TEXTS = (
 @pytest.fixture(scope="module")
 def made():
     """A random dictionary of the last layer of stories, and what fires in two sets of windows."""
-    model, tokenizer = load("stories", device="cpu")
+    model, tokenizer = load("stories")
     config = TranscoderConfig.of_mlp(3, d_model=model.config.d_model, n_features=60, top_k=12)
-    one = Transcoder(config, 3).requires_grad_(False)
+    one = Transcoder(config, 3).requires_grad_(False).to(model.device)
     windows = np.full((4, 28), PADDING_ID, np.uint16)
     for row, text in zip(windows, TEXTS, strict=True):
         ids = tokenizer.encode(text)[:28]
@@ -61,7 +61,7 @@ def places_of(model, tokenizer, one, windows):
         ids = row[row != PADDING_ID].tolist()
         x = model.activations(torch.tensor([ids]), one.config.reads)[one.config.reads][0]
         for place in range(SETTLED, len(ids)):
-            yield ids, place, set(np.flatnonzero(one.encode(x[place]).numpy()).tolist())
+            yield ids, place, set(np.flatnonzero(one.encode(x[place]).cpu().numpy()).tolist())
 
 
 def balanced(seen, tokenizer, feature, name, rule):
