@@ -144,7 +144,6 @@ def test_of_gpt_oss_layers_that_are_otherwise_are_refused(key, value, sentence, 
 
 
 OF_FAMILIES = {
-    "OLMo's clipped values": ("olmo", "attention.clamp_kqv", 8.0, "clip_qkv=8.0 is not supported"),
     "another eps than OLMo's": (
         "olmo",
         "attention.layer_norm_epsilon",
@@ -210,6 +209,11 @@ def test_mpt_is_cut_off_and_as_steep_as_its_file_says(tmp_path):
     said = {"mpt.attention.clamp_kqv": 6.0, "mpt.attention.max_alibi_bias": 16.0}
     config = tfcore.load(written(tmp_path / "model.gguf", "mpt", **said))[0].config
     assert (config.attention.clip, config.positions.steepness) == (6, 16)
+
+
+def test_olmo_is_cut_off_as_its_file_says(tmp_path):
+    said = {"olmo.attention.clamp_kqv": 8.0}
+    assert tfcore.load(written(tmp_path / "model.gguf", "olmo", **said))[0].config.attention.clip == 8
 
 
 def test_gpt2_is_asked_the_same(tmp_path):

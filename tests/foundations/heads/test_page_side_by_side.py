@@ -68,7 +68,9 @@ def test_beside_the_model_that_ships_stands_a_real_one(monkeypatch, names, other
 
 def test_examples_are_the_two_strongest_heads_of_a_kind_and_the_strongest_of_two(monkeypatch):
     kinds = [["induction", "duplicate", "induction"], ["duplicate", "induction", "previous token"]]
-    scores = SimpleNamespace(kind=np.array(kinds), score=np.array([[0.5, 0.3, 0.9], [0.4, 0.7, 0.2]]))
+    scores = SimpleNamespace(
+        kind=np.array(kinds), score=np.array([[0.5, 0.3, 0.9], [0.4, 0.7, 0.2]]), attends=np.ones((2, 3), dtype=bool)
+    )
     monkeypatch.setattr(compare.models, "names", lambda *_: ["stories", "smollm2", "minilm"])
     found = compare.examples("stories", scores)
     two, unlike, third = (

@@ -65,7 +65,7 @@ def test_what_falls_when_a_part_is_ablated_is_the_class(kind, quantity):
     exact = all_effects(list(knock_out_each(model, TEXT, quantity, "zero")), len(every))
     for layer, parts in enumerate(every):
         for i, part in enumerate(parts):
-            expected = value() - value(Edit.zero(part.name, **part.heads))
+            expected = value() - value(Edit.zero(part.name(model.config), **part.heads))
             assert exact[layer, i] == pytest.approx(expected, abs=1e-4), part
     hidden = model(torch.tensor([TEXT])).hidden
     assert float(measured(model, hidden, TEXT, quantity)) == pytest.approx(value(), abs=1e-5)

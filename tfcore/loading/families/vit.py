@@ -152,6 +152,6 @@ DINOV2_WITH_REGISTERS = _family(
     ("Dinov2WithRegistersModel",),
     _dinov2,
     {**_first("cls_token", "register_tokens", placed=True), **_DINO_ROWS},
-    {**_DINO_DEFAULTS, "num_register_tokens": 4},
+    {**_DINO_DEFAULTS, "num_register_tokens": 4, "patch_size": 16},
     "dinov2_with_registers.",
 )

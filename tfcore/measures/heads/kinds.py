@@ -145,7 +145,7 @@ def _scored(patterns: ndarray, target: dict[str, ndarray], place: ndarray) -> He
         columns["distance"].append(_mean((shares * away).sum(-1)))
     scores = {kind: np.concatenate(rows) for kind, rows in columns.items()}
     entropy, distance = scores.pop("entropy"), scores.pop("distance")
-    lacking = np.array([[not layer.any()] * layer.shape[0] for layer in patterns])
+    lacking = np.array([[layer.size > 0 and not layer.any()] * layer.shape[0] for layer in patterns])
     return _without(HeadScores(scores, *_name(scores), entropy, distance), lacking)
 
 

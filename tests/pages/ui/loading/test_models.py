@@ -213,14 +213,18 @@ def test_heads_pools_512_tokens_says_so_and_shows_a_range_of_them_in_full(allowe
     assert cells == "128, 128"
 
 
+ALONE, CONTINUED = "model/architectures/page.py", {"job": "continue the text"}  # a part that shows stories alone
+
+
 def test_parts_that_show_one_model_alone_say_so_to_who_brought_another(allowed):
     brought("./gpt2")
     test = opened("model/your_model/page.py", model="./gpt2")
-    test.switch_page("inside/features/page.py")
+    test.switch_page(ALONE)
+    test.query_params["job"] = CONTINUED["job"]
     assert "This part shows stories and not ./gpt2" in said(run(test), "caption")  # which the address still names
     del test.query_params["model"]
     assert "This part shows stories and not your own model" in said(run(test), "caption")
-    assert "your own model" not in said(opened("inside/features/page.py"), "caption")
+    assert "your own model" not in said(opened(ALONE, **CONTINUED), "caption")
 
 
 @pytest.mark.parametrize(
@@ -228,7 +232,7 @@ def test_parts_that_show_one_model_alone_say_so_to_who_brought_another(allowed):
     [("./gpt2", "and not ./gpt2:"), ("induction", "and not induction:"), ("stories", None), ("no such", None)],
 )
 def test_so_does_a_link_that_names_another(allowed, model, words):
-    captions = said(opened("inside/features/page.py", model=model), "caption")
+    captions = said(opened(ALONE, **CONTINUED, model=model), "caption")
     assert words in captions if words else "This part shows" not in captions
 
 
