@@ -97,5 +97,5 @@ def test_the_circuits_page_shows_it(real_models):
     test = visits.opened("inside/circuits/page.py", of="smollm2")
     assert not test.exception
     caption = figures(test)["graph"][0]["caption"]
-    assert "Layers 0, 4, 8, 12, 16, 20 and 24 have transcoders; all that the other 23 layers write is error" in caption
+    assert "Layers 0, 4, 8, 12, 16, 20 and 24 have transcoders; all that the other 23 write is error" in caption
     assert "is brought to" in figures(test)["links"][0]["caption"]
