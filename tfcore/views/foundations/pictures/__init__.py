@@ -1,5 +1,6 @@
 """Attention over a picture: one head, all heads of a layer, rollout, how far heads look, what learned tokens take."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -144,7 +145,7 @@ def heads(model: Source, picture: Drawn | File, layer: int, head: int, token: in
 def rollout(model: Source, picture: Drawn | File, token: int) -> View:
     """Attention rollout: what reaches a token through all layers, if residual connections count for a half."""
     seen = seen_of(model, picture)
-    rolled = measure.rollout(seen.patterns)[token]
+    rolled = seen.rolled[token]
     own = float(rolled[token])
     shown = rolled.copy()
     if token >= seen.learned:
@@ -177,7 +178,7 @@ def rollout(model: Source, picture: Drawn | File, token: int) -> View:
 def distances(model: Source, picture: Drawn | File, layer: int, head: int) -> View:
     """How far each head looks from a patch, on average (arXiv:2010.11929, figure 7)."""
     seen = seen_of(model, picture)
-    apart = measure.mean_distances(seen)
+    apart = seen.distances
     even = _even(seen.patches.rows)
     near = np.unravel_index(int(apart.argmin()), apart.shape)
     finding = state(
@@ -208,6 +209,7 @@ def distances(model: Source, picture: Drawn | File, layer: int, head: int) -> Vi
     )
 
 
+@cache
 def _even(rows: int) -> float:
     """The mean distance between two patches of a square of rows * rows."""
     places = np.stack(np.divmod(np.arange(rows**2), rows), axis=1)

@@ -1,6 +1,7 @@
 """Attention over a picture: the maps of every head, rollout, mean distances, and the weight on learned tokens."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -21,7 +22,7 @@ MOST_TOKENS = 1_100  # of a picture; one map of each head of a large model then 
 BEST = 5  # classes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class SeenPicture:
     """A picture as a model has read it.
 
@@ -36,6 +37,16 @@ class SeenPicture:
     patterns: Float[ndarray, "layer head query key"]
     patches: PatchesConfig
     classes: tuple[tuple[str, float], ...]
+
+    @cached_property
+    def rolled(self) -> Float[ndarray, "query key"]:
+        """The rollout of its maps, which no layer, head or token that is looked at changes; so are its distances."""
+        return rollout(self.patterns)
+
+    @cached_property
+    def distances(self) -> Float[ndarray, "layer head"]:
+        """How far each head looks; see mean_distances."""
+        return mean_distances(self)
 
     @property
     def learned(self) -> int:
