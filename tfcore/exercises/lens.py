@@ -122,7 +122,8 @@ def size_does_not_matter(call: Function, states: Tensor, *rest: object) -> bool:
 def draw(call: Function) -> Picture:
     (model, tokenizer), ids = shipped_model("stories"), ids_of("stories")
     norm = model.decoder.ln_final
-    probabilities = call(stage_states(model, ids), norm.weight, unembedding(model), norm.eps)
+    states = torch.stack([*stage_states(model, ids).values()])
+    probabilities = call(states, norm.weight, unembedding(model), norm.eps)
     best = probabilities.max(-1)
     guesses = [tokenizer.tokens(row) for row in best.indices.T.tolist()]  # (seq, stage)
     following = torch.tensor([*ids[1:], -1])
