@@ -37,7 +37,7 @@ def attention_sizes(model: Transformer, ids: Int[Tensor, "row seq"], registers: 
     """
     last = f"blocks.{model.config.n_layers - 1}.resid_post"
     names = ("blocks.*.attn.scores", "blocks.*.attn.pattern", last)
-    record = model.activations(ids.to(next(model.parameters()).device), names)
+    record = model.activations(ids.to(model.device), names)
     scores = torch.stack([value for name, value in record.items() if name.endswith("scores")])
     pattern = torch.stack([value for name, value in record.items() if name.endswith("pattern")])
     later: Float[Tensor, "layer row head query key"] = pattern[..., (registers + ids.shape[1]) // 2 :, registers:]

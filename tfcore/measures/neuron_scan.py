@@ -9,13 +9,11 @@ import numpy as np
 import torch
 from jaxtyping import Float, Integer
 from numpy import ndarray
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
 from torch import Tensor
 
-from tfcore.files import CheckpointError
 from tfcore.loading.checkpoints import PRETRAINED
 from tfcore.measures.one_text import one_text
+from tfcore.measures.stored_arrays import load_arrays, save_arrays
 from tfcore.model import Transformer
 
 SCAN_FILE = "neurons.safetensors"
@@ -118,15 +116,16 @@ def neuron_activations(model: Transformer, ids: Integer[Tensor, "row seq"]) -> F
     return torch.stack([posts[f"blocks.{i}.mlp.post"] for i in range(model.config.n_layers)])
 
 
+HALF = ("value",)
+
+
 def save_neuron_scan(folder: Path, scan: NeuronScan, licence: str) -> None:
     """Write a scan beside a model's weights.
 
     Args:
         licence: of the text in the windows; kept in the file.
     """
-    arrays = {name: getattr(scan, name) for name in ("windows", "window", "position", "value")}
-    folder.mkdir(parents=True, exist_ok=True)
-    save_file(arrays | {"value": scan.value.astype(np.float16)}, folder / SCAN_FILE, metadata={"licence": licence})
+    save_arrays(folder / SCAN_FILE, scan, HALF, licence)
 
 
 @lru_cache(maxsize=2)
@@ -136,14 +135,7 @@ def load_neuron_scan(name: str) -> NeuronScan:
     Raises:
         CheckpointError: it has none, or the file is damaged.
     """
-    path = PRETRAINED / name / SCAN_FILE
-    try:
-        arrays = load_file(path)
-        return NeuronScan(**arrays | {"value": arrays["value"].astype(np.float32)})
-    except (OSError, SafetensorError, KeyError, TypeError) as error:
-        raise CheckpointError(
-            f"{path} cannot be read: {error}; `python -m tfcore.training neurons` makes it"
-        ) from error
+    return load_arrays(NeuronScan, PRETRAINED / name / SCAN_FILE, HALF, "neurons")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,12 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Integer
 from numpy import ndarray
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
 
-from tfcore.files import CheckpointError
 from tfcore.inspection.transcoders import Transcoder
 from tfcore.loading.checkpoints import PRETRAINED
 from tfcore.loading.transcoders import FOLDER, Transcoders
 from tfcore.measures.neuron_scan import PADDING_ID, SETTLED
+from tfcore.measures.stored_arrays import load_arrays, save_arrays
 from tfcore.model import Transformer
 
 SCAN_FILE = "features.safetensors"
@@ -164,7 +162,6 @@ def _of_dictionary(one: Transcoder, found: Firings) -> dict[str, ndarray]:
     return {**kept, "fires": fires.astype(np.uint32)}
 
 
-ARRAYS = ("windows", "window", "position", "value", "fires", "token", "token_share", "histogram", "read")
 HALF = ("value", "token_share", "histogram")
 
 
@@ -174,10 +171,7 @@ def save_feature_scan(folder: Path, scan: FeatureScan, licence: str) -> None:
     Args:
         licence: of the text in the windows; kept in the file.
     """
-    arrays = {name: getattr(scan, name) for name in ARRAYS}
-    folder.mkdir(parents=True, exist_ok=True)
-    halved = {name: arrays[name].astype(np.float16) for name in HALF}
-    save_file(arrays | halved, folder / SCAN_FILE, metadata={"licence": licence})
+    save_arrays(folder / SCAN_FILE, scan, HALF, licence)
 
 
 @lru_cache(maxsize=2)
@@ -187,11 +181,4 @@ def load_feature_scan(name: str) -> FeatureScan:
     Raises:
         CheckpointError: it has none, or the file is damaged.
     """
-    path = PRETRAINED / name / FOLDER / SCAN_FILE
-    try:
-        arrays = load_file(path)
-        return FeatureScan(**arrays | {one: arrays[one].astype(np.float32) for one in HALF})
-    except (OSError, SafetensorError, KeyError, TypeError) as error:
-        raise CheckpointError(
-            f"{path} cannot be read: {error}; `python -m tfcore.training transcoders` makes it"
-        ) from error
+    return load_arrays(FeatureScan, PRETRAINED / name / FOLDER / SCAN_FILE, HALF, "transcoders")

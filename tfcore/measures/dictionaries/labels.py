@@ -16,10 +16,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Integer
 from numpy import ndarray
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
 
-from tfcore.files import CheckpointError
 from tfcore.inspection.transcoders import Transcoder
 from tfcore.loading.checkpoints import PRETRAINED
 from tfcore.loading.transcoders import FOLDER, Transcoders
@@ -27,6 +24,7 @@ from tfcore.measures.atlas.token_kinds import KINDS, PARTITION, token_kinds
 from tfcore.measures.dictionaries.feature_scan import Firings, counted_places
 from tfcore.measures.lenses import unembedding
 from tfcore.measures.neuron_scan import PADDING_ID
+from tfcore.measures.stored_arrays import load_arrays, save_arrays
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
@@ -201,16 +199,12 @@ def _shares(
     return hits / np.maximum(fires, 1), marked / np.maximum(places.counted.sum() - fires, 1)
 
 
-ARRAYS = ("rule", "values", "found", "marked", "fires", "read")
 HALF = ("found", "marked")
 
 
 def save_labels(folder: Path, labels: FeatureLabels) -> None:
     """Write labels beside the dictionaries."""
-    arrays = {name: getattr(labels, name) for name in ARRAYS}
-    halved = {name: arrays[name].astype(np.float16) for name in HALF}
-    folder.mkdir(parents=True, exist_ok=True)
-    save_file(arrays | halved, folder / LABELS_FILE)
+    save_arrays(folder / LABELS_FILE, labels, HALF)
 
 
 @lru_cache(maxsize=4)
@@ -220,11 +214,4 @@ def load_labels(name: str) -> FeatureLabels:
     Raises:
         CheckpointError: it has none, or the file is damaged.
     """
-    path = PRETRAINED / name / FOLDER / LABELS_FILE
-    try:
-        arrays = load_file(path)
-        return FeatureLabels(**arrays | {one: arrays[one].astype(np.float32) for one in HALF})
-    except (OSError, SafetensorError, KeyError, TypeError) as error:
-        raise CheckpointError(
-            f"{path} cannot be read: {error}; `python -m tfcore.training transcoders` makes it"
-        ) from error
+    return load_arrays(FeatureLabels, PRETRAINED / name / FOLDER / LABELS_FILE, HALF, "transcoders")

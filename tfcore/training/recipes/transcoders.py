@@ -312,14 +312,10 @@ def trained(
     """The dictionaries after both parts; products of a GPU are rounded to 10 bits meanwhile (TF32)."""
     if recipe.kept:
         return _trained_on_kept(recipe, model, texts, out, report)
-    after = recipe.tuning
 
     def batches(step: int, rows: int = recipe.settings.rows, seed: int = recipe.seed) -> data.Batch:
         generator = torch.Generator().manual_seed(seed * 1_000_003 + step)
         return data.text_windows(texts.streams, recipe.sources, rows, recipe.seq, generator)
-
-    def fresh(step: int) -> data.Batch:  # other rows than those of the first part
-        return batches(step, after.rows if after else 0, recipe.seed + 1)
 
     configs = configs_of(recipe, model.config.d_model, model.config.n_layers)
     weights = [recipe.stream_divergence if one.is_autoencoder else recipe.divergence for one in configs]
@@ -328,8 +324,9 @@ def trained(
     torch.set_float32_matmul_precision("high")
     try:
         first = train(batches, recipe.settings, out / "run")
-        if after is None:
+        if (after := recipe.tuning) is None:
             return first
+        fresh = partial(batches, rows=after.rows, seed=recipe.seed + 1)  # other rows than those of the first part
         return train(fresh, after, out / "tuning", start=first, divergences=weights)
     finally:
         torch.set_float32_matmul_precision(precise)
