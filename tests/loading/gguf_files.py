@@ -12,7 +12,10 @@ import torch
 import transformers as hf
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-INTERLEAVED = ("llama", "smollm3", "granite", "granitemoe", "olmo")  # whose rows of q and k are
+INTERLEAVED = ("llama", "smollm3", "granite", "granitemoe", "olmo", "nemotron_h", "nemotron_h_moe")  # rows of q and k
+ADDED = ("gemma", "gemma2", "gemma3", "nemotron", "qwen3next", "qwen35", "qwen35moe")  # to whose scales of norms 1 is
+DELTA = ("qwen3next", "qwen35", "qwen35moe")
+STATEFUL = ("mamba2", "falcon-h1", "nemotron_h", "nemotron_h_moe")
 QUANTISED = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0")
 # Kinds that the package cannot write -> where their blocks have scales in half precision, and the size of random ones
 # with which the numbers have a standard deviation of about 1 / sqrt(256): logits of like size.
@@ -89,6 +92,14 @@ SHARPER = {
     "mscale": 0.7,
     "mscale_all_dim": 0.7,
 }
+# Three heads of values for each of two keys, so that no order is that of another.
+RULES = {"linear_num_key_heads": 2, "linear_num_value_heads": 6, "linear_key_head_dim": 8, "linear_value_head_dim": 12}
+RULES |= {"num_hidden_layers": 4, "head_dim": 32, "rms_norm_eps": 1e-3}
+APART = {name: value for name, value in SHAPE.items() if name != "num_hidden_layers"} | {"head_dim": 16}
+APART |= {"mamba_num_heads": 6, "mamba_head_dim": 16, "n_groups": 2, "ssm_state_size": 8, "chunk_size": 8}
+APART |= {"layer_norm_epsilon": 1e-3}
+CHOSEN = {"n_routed_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 40, "n_group": 3, "topk_group": 2}
+CHOSEN |= {"moe_shared_expert_intermediate_size": 80, "routed_scaling_factor": 1.5}
 STATES = {"state_size": 16, "n_groups": 2, "chunk_size": 8}
 BESIDE = {"mamba_d_ssm": 96, "mamba_n_heads": 6, "mamba_d_head": 16, "mamba_n_groups": 2, "mamba_d_state": 8}
 BESIDE |= {"head_dim": 16, "mamba_chunk_size": 8, "pad_token_id": 0, "embedding_multiplier": 2.0}
@@ -185,6 +196,30 @@ MODELS: dict[str, tuple[str, Any, dict[str, Any]]] = {
         | {"mamba_rms_norm": True, "mamba_norm_before_gate": False, "tie_word_embeddings": True}
         | {"embedding_multiplier": 1.0, "lm_head_multiplier": 1.0},
     ),
+    "qwen3-next": (
+        "qwen3next",
+        hf.Qwen3NextForCausalLM,
+        SHAPE | RULES | EXPERTS | {"shared_expert_intermediate_size": 80, "rope_theta": 500.0},
+    ),
+    "qwen3.5": ("qwen35", hf.Qwen3_5ForCausalLM, SHAPE | RULES | {"tie_word_embeddings": True}),
+    "qwen3.5, a key for each": ("qwen35", hf.Qwen3_5ForCausalLM, SHAPE | RULES | {"linear_num_key_heads": 6}),
+    "qwen3.5 mixture": (
+        "qwen35moe",
+        hf.Qwen3_5MoeForCausalLM,
+        {name: n for name, n in (SHAPE | RULES).items() if name != "intermediate_size"}
+        | EXPERTS
+        | {"shared_expert_intermediate_size": 80},
+    ),
+    "nemotron-h": (
+        "nemotron_h",
+        hf.NemotronHForCausalLM,
+        APART | {"layers_block_type": ["linear_attention", "mlp", FULL, "linear_attention", "mlp"]},
+    ),
+    "nemotron-h mixture": (
+        "nemotron_h_moe",
+        hf.NemotronHForCausalLM,
+        APART | CHOSEN | {"layers_block_type": ["linear_attention", "moe", FULL, "moe"]},
+    ),
     "granite mixture": (
         "granitemoe",
         hf.GraniteMoeForCausalLM,
@@ -224,7 +259,8 @@ def write(
     Args:
         kind: of the numbers of its matrices; of RAW random ones, which are not those of the model.
         only: names of the tensors in the file; all where None.
-        apart: whether what makes keys and values of latents is two tensors, as since 2025.
+        apart: whether what makes keys and values of latents, or all of the delta rule in Qwen3-Next, is two tensors, as
+            since 2025.
         more: further settings of the file.
     """
     architecture, c = MODELS[name][0], model.config
@@ -236,6 +272,10 @@ def write(
     writer.add_head_count(getattr(c, "num_attention_heads", 0))
     if architecture in ("mamba2", "falcon-h1"):
         add_states(writer, c)
+    elif architecture in DELTA:
+        add_rules(writer, c)
+    elif architecture in STATEFUL:
+        add_apart(writer, c)
     elif architecture == "lfm2":
         blocks_of = int(2 * c.intermediate_size / 3) + c.block_multiple_of - 1
         writer.add_feed_forward_length(blocks_of // c.block_multiple_of * c.block_multiple_of)
@@ -335,12 +375,104 @@ def add_states(writer: gguf.GGUFWriter, c: hf.PreTrainedConfig) -> None:
         writer.add_rope_freq_base(c.rope_parameters["rope_theta"])
         writer.add_vocab_size(c.vocab_size)
         values, of_state = c.mamba_d_ssm, (c.mamba_d_conv, c.mamba_d_state, c.mamba_n_heads, c.mamba_n_groups)
-    conv, state, heads, groups = of_state
+    add_state(writer, values, *of_state)
+
+
+def add_state(writer: gguf.GGUFWriter, values: int, conv: int, state: int, heads: int, groups: int) -> None:
+    """The settings of one state, whose values of all heads together are so many numbers."""
     writer.add_ssm_conv_kernel(conv)
     writer.add_ssm_inner_size(values)
     writer.add_ssm_state_size(state)
     writer.add_ssm_time_step_rank(heads)
     writer.add_ssm_group_count(groups)
+
+
+def add_rules(writer: gguf.GGUFWriter, c: hf.PreTrainedConfig) -> None:
+    """The settings of Qwen3-Next and Qwen3.5, as llama.cpp's converter writes them."""
+    if (width := getattr(c, "intermediate_size", None)) is not None:
+        writer.add_feed_forward_length(width)
+    writer.add_layer_norm_rms_eps(c.rms_norm_eps)
+    writer.add_head_count_kv(c.num_key_value_heads)
+    writer.add_key_length(c.head_dim)
+    writer.add_value_length(c.head_dim)
+    writer.add_rope_freq_base(c.rope_parameters["rope_theta"])
+    writer.add_rope_dimension_count(int(c.head_dim * c.rope_parameters["partial_rotary_factor"]))
+    writer.add_full_attention_interval(4)
+    if c.model_type != "qwen3_next":
+        writer.add_rope_dimension_sections([11, 11, 10, 0])
+    if experts := getattr(c, "num_experts", 0):
+        writer.add_expert_count(experts)
+        writer.add_expert_used_count(c.num_experts_per_tok)
+        writer.add_expert_feed_forward_length(c.moe_intermediate_size)
+        writer.add_expert_shared_feed_forward_length(c.shared_expert_intermediate_size)
+    values = c.linear_num_value_heads * c.linear_value_head_dim
+    heads = (c.linear_num_value_heads, c.linear_num_key_heads)
+    add_state(writer, values, c.linear_conv_kernel_dim, c.linear_key_head_dim, *heads)
+
+
+def add_apart(writer: gguf.GGUFWriter, c: hf.PreTrainedConfig) -> None:
+    """The settings of Nemotron-H, as llama.cpp's converter writes them."""
+    kinds = c.layers_block_type
+    width = c.moe_intermediate_size if "moe" in kinds else c.intermediate_size
+    writer.add_context_length(2**20)
+    writer.add_feed_forward_length([width if kind in ("moe", "mlp") else 0 for kind in kinds])
+    writer.add_head_count_kv([c.num_key_value_heads if kind == FULL else 0 for kind in kinds])
+    writer.add_key_length(c.head_dim)
+    writer.add_value_length(c.head_dim)
+    writer.add_rope_dimension_count(c.hidden_size // c.num_attention_heads)
+    writer.add_rope_scaling_finetuned(False)
+    writer.add_vocab_size(c.vocab_size)
+    writer.add_layer_norm_eps(c.layer_norm_epsilon)
+    writer.add_layer_norm_rms_eps(c.layer_norm_epsilon)
+    values = c.mamba_num_heads * c.mamba_head_dim
+    add_state(writer, values, c.conv_kernel, c.ssm_state_size, c.mamba_num_heads, c.n_groups)
+    if "moe" in kinds:
+        add_experts(writer, c)
+        writer.add_expert_shared_feed_forward_length(c.moe_shared_expert_intermediate_size)
+        writer.add_expert_weights_norm(c.norm_topk_prob)
+
+
+def add_experts(writer: gguf.GGUFWriter, c: hf.PreTrainedConfig) -> None:
+    """The settings of experts that are chosen in groups, beside shared ones."""
+    writer.add_expert_count(c.n_routed_experts)
+    writer.add_expert_used_count(c.num_experts_per_tok)
+    writer.add_expert_feed_forward_length(c.moe_intermediate_size)
+    writer.add_expert_shared_count(c.n_shared_experts)
+    writer.add_expert_weights_scale(c.routed_scaling_factor)
+    if c.n_group:
+        writer.add_expert_group_count(c.n_group)
+        writer.add_expert_group_used_count(c.topk_group)
+
+
+def of_rule(c: hf.PreTrainedConfig, name: str, numbers: np.ndarray) -> np.ndarray:
+    """A tensor of Qwen3-Next or Qwen3.5, as llama.cpp's converter changes it."""
+    if name.endswith("A_log"):
+        numbers = -np.exp(numbers)
+    if c.model_type == "qwen3_next" or "linear_attn." not in name or name.endswith("norm.weight"):
+        return numbers
+    keys = 2 * c.linear_num_key_heads * c.linear_key_head_dim  # rows of queries and keys
+    if "out_proj" in name:
+        return tiled(c, numbers.T).T
+    if "in_proj_qkv" in name or "conv1d" in name:
+        return np.concatenate([numbers[:keys], tiled(c, numbers[keys:])])
+    return tiled(c, numbers)
+
+
+def tiled(c: hf.PreTrainedConfig, numbers: np.ndarray) -> np.ndarray:
+    """Rows of heads of values, those of a key beside each other: first the first of every key, then the second."""
+    each = c.linear_num_value_heads // c.linear_num_key_heads
+    heads = np.split(numbers, c.linear_num_value_heads)
+    return np.concatenate([heads[key * each + i] for i in range(each) for key in range(c.linear_num_key_heads)])
+
+
+def by_part(c: hf.PreTrainedConfig, layer: str, numbers: np.ndarray) -> dict[str, np.ndarray]:
+    """Two tensors of Qwen3-Next's matrix of queries, keys, values and gates, one head of keys after another in it."""
+    each = c.linear_num_value_heads // c.linear_num_key_heads
+    sizes = np.cumsum([c.linear_key_head_dim, c.linear_key_head_dim, each * c.linear_value_head_dim])
+    of_heads = [np.split(rows, sizes) for rows in np.split(numbers, c.linear_num_key_heads)]
+    queries, keys, values, gates = (np.concatenate(parts) for parts in zip(*of_heads, strict=True))
+    joined = np.concatenate([queries, keys, values])
+    return {f"blk.{layer}.attn_qkv.weight": joined, f"blk.{layer}.attn_gate.weight": gates}
 
 
 def of_state(c: hf.PreTrainedConfig, name: str, numbers: np.ndarray) -> np.ndarray:
@@ -386,14 +518,7 @@ def add_latents(writer: gguf.GGUFWriter, c: hf.PreTrainedConfig, apart: bool) ->
         writer.add_value_length_mla(c.v_head_dim)
     writer.add_leading_dense_block_count(c.first_k_dense_replace)
     writer.add_vocab_size(c.vocab_size)
-    writer.add_expert_count(c.n_routed_experts)
-    writer.add_expert_used_count(c.num_experts_per_tok)
-    writer.add_expert_feed_forward_length(c.moe_intermediate_size)
-    writer.add_expert_shared_count(c.n_shared_experts)
-    writer.add_expert_weights_scale(c.routed_scaling_factor)
-    if c.n_group:
-        writer.add_expert_group_count(c.n_group)
-        writer.add_expert_group_used_count(c.topk_group)
+    add_experts(writer, c)
     if c.model_type == "deepseek_v3":
         writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
         writer.add_expert_weights_norm(c.norm_topk_prob)
@@ -418,7 +543,8 @@ def tensors(architecture: str, model: hf.PreTrainedModel, apart: bool = True) ->
             found |= {there: np.ascontiguousarray(part) for there, part in experts_of_oss(name, tensor).items()}
             continue
         if ".experts." in name:  # of each layer two tensors, and three in the file
-            kinds, layer = ("gate", "up") if "gate_up" in name else ("down",), name.split(".")[2]
+            one = "up" if "up_proj" in name else "down"
+            kinds, layer = ("gate", "up") if "gate_up" in name else (one,), name.split(".")[2]
             for kind, numbers in zip(kinds, tensor.float().chunk(len(kinds), dim=1), strict=True):
                 found[f"blk.{layer}.ffn_{kind}_exps.weight"] = np.ascontiguousarray(numbers.numpy())
             continue
@@ -440,9 +566,15 @@ def tensors(architecture: str, model: hf.PreTrainedModel, apart: bool = True) ->
             found[f"blk.{layer}.attn_{kind}_norm.weight"] = torch.stack(rows).float().numpy()
             continue
         numbers = tensor.float().squeeze().numpy()
-        if architecture in ("mamba2", "falcon-h1"):
+        if "in_proj_qkvz" in name and apart:
+            found |= by_part(c, name.split(".")[2], numbers)
+            continue
+        if architecture in STATEFUL:
             numbers = of_state(c, name, numbers)
-            name = name.replace(".dt_bias", ".dt_proj.bias")
+        if architecture in DELTA:
+            numbers = of_rule(c, name, numbers[None] if "shared_expert_gate" in name else numbers)
+        name = name.replace(".dt_bias", ".dt_proj.bias")
+        name = name.replace("model.", "backbone.") if architecture.startswith("nemotron_h") else name
         names_of_it = (name, name.removeprefix("transformer."), name.replace("router.", "router.layer."))
         there = next(
             filter(None, (names.get_name(one, try_suffixes=(".weight", ".bias")) for one in names_of_it)), None
@@ -453,7 +585,7 @@ def tensors(architecture: str, model: hf.PreTrainedModel, apart: bool = True) ->
             numbers = interleaved(numbers, c.num_attention_heads)
         if architecture in INTERLEAVED and "k_proj" in name:
             numbers = interleaved(numbers, c.num_key_value_heads)
-        if architecture.startswith(("gemma", "nemotron")) and name.endswith("norm.weight"):
+        if architecture in ADDED and name.endswith("norm.weight") and "linear_attn." not in name:
             numbers = numbers + 1
         if "query_key_value" in name:  # one key after the other there, in the file all queries, all keys, all values
             heads = c.num_attention_heads

@@ -23,6 +23,9 @@ PATTERNS = {
     "smollm": [r"\p{N}", PLAIN],
     "llama-bpe": [SHORT + WORD + "{1,3}" + SIGNS],
     "qwen2": [SHORT + WORD + SIGNS],
+    "qwen35": [
+        SHORT + r"|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    ],
     "tekken": ["|".join(CASED) + r"|\p{N}" + SLASHES],
     "gpt-4o": [f"{CASED[0]}{SHORT}?|{CASED[1]}{SHORT}?" + r"|\p{N}{1,3}" + SLASHES],
     "falcon": [r"[\p{P}\$\+<=>\^~\|`]+", PLAIN.removesuffix(r"|\s+"), "[0-9][0-9][0-9]"],
@@ -43,7 +46,14 @@ PATTERNS = {
     "bloom": [r" ?[^(\s|.,!?…。，、।۔،)]+"],
     "default": [r"[\p{P}\$\+<=>\^~\|]+", PLAIN.removesuffix(r"|\s+"), r"\p{N}+", "[0-9][0-9][0-9]"],
 }
-SAME_AS = {"olmo": "gpt-2", "starcoder": "smollm", "falcon3": "llama-bpe", "dbrx": "llama-bpe", "llama4": "gpt-4o"}
+SAME_AS = {
+    "olmo": "gpt-2",
+    "starcoder": "smollm",
+    "falcon3": "llama-bpe",
+    "pixtral": "llama-bpe",
+    "dbrx": "llama-bpe",
+    "llama4": "gpt-4o",
+}
 CUT_TEXTS = (
     "It's 12345 o'clock, DON'T go;  camelCase HTTPServer éÀ Ωmega x=3.14\n\n\tdef f(x):\r\n  return 'a' // 2",
     "東京タワー 한국어 שלום мир ½ ²³ ٣٤٥ naïve café\u0301 🙂👩‍👩‍👧 ……—«»",

@@ -65,6 +65,7 @@ def test_rotations_are_scaled_as_llama_cpp_does(said, tmp_path):
 
 READ = {
     *("block_count", "context_length", "embedding_length", "feed_forward_length", "expert_count"),
+    "nextn_predict_layers",  # of which there are fewer than blocks
     *("attention.head_count", "attention.head_count_kv", "attention.key_length", "attention.value_length"),
     *("attention.layer_norm_rms_epsilon", "rope.dimension_count", "rope.freq_base"),
     *("rope.scaling.type", "rope.scaling.factor"),
@@ -194,6 +195,11 @@ OF_FAMILIES = {
 def test_what_a_family_does_not_do_is_refused(name, key, value, sentence, tmp_path):
     with pytest.raises(CheckpointError, match=sentence):
         tfcore.load(written(tmp_path / "model.gguf", name, **{f"{MODELS[name][0]}.{key}": value}))
+
+
+def test_more_blocks_than_a_model_may_have_are_refused_before_they_are_counted(tmp_path):
+    with pytest.raises(CheckpointError, match=r"has 1000000000 blocks, 0 of which .*; up to [\d,]+ blocks can be read"):
+        tfcore.load(written(tmp_path / "model.gguf", **{"llama.block_count": 10**9}))
 
 
 @pytest.mark.parametrize("name", ["olmo3", "cohere2"])

@@ -183,6 +183,34 @@ _FALCON_H1 = {
     "blk.*.ffn_norm": "layers.*.pre_ff_layernorm",
     **{f"blk.*.{there}": f"layers.*.mamba.{name}" for there, name in _STATE.items()},
 }
+_DELTA = {
+    **_LLAMA,
+    "blk.*.post_attention_norm": "layers.*.post_attention_layernorm",
+    "blk.*.attn_qkv": "layers.*.linear_attn.in_proj_qkv",
+    "blk.*.attn_gate": "layers.*.linear_attn.in_proj_z",
+    "blk.*.ssm_alpha": "layers.*.linear_attn.in_proj_a",
+    "blk.*.ssm_beta": "layers.*.linear_attn.in_proj_b",
+    **{f"blk.*.{there}": f"layers.*.linear_attn.{name}" for there, name in _STATE.items() if there != "ssm_d"},
+    "blk.*.ssm_in": "layers.*.linear_attn.in_proj_qkvz",  # in older files; in others it is attn_qkv and attn_gate
+    "blk.*.ssm_ba": "layers.*.linear_attn.in_proj_ba",
+}
+_DELTA_MIXTURE = _SHARED | _DELTA
+_NEMOTRON_H = {
+    **_MAMBA2,
+    **{f"blk.*.attn_{there}": f"layers.*.mixer.{there}_proj" for there in "qkv"},
+    "blk.*.attn_output": "layers.*.mixer.o_proj",
+    "blk.*.ffn_up": "layers.*.mixer.up_proj",
+    "blk.*.ffn_down": "layers.*.mixer.down_proj",
+    "blk.*.ffn_gate_inp": "layers.*.mixer.gate",
+    "blk.*.exp_probs_b": "layers.*.mixer.gate.e_score_correction_bias",
+    "blk.*.ffn_up_exps": "layers.*.mixer.experts.#.up_proj",
+    "blk.*.ffn_down_exps": "layers.*.mixer.experts.#.down_proj",
+    "blk.*.ffn_up_shexp": "layers.*.mixer.shared_experts.up_proj",
+    "blk.*.ffn_down_shexp": "layers.*.mixer.shared_experts.down_proj",
+    **dict.fromkeys(("blk.*.ffn_latent_down", "blk.*.ffn_latent_up"), ""),  # whose size is refused by its name
+}
+# What a layer of Nemotron-H is, by a tensor that no other kind has.
+ALONE = {"ssm_in": "linear_attention", "attn_q": "full_attention", "ffn_gate_inp": "moe", "ffn_up": "mlp"}
 BARE = ("ssm_a", "ssm_d", "ffn_norm")  # of states and of Falcon-H1: tensors whose names have no ending in the file
 RATES = ".A_log"  # there it is the rate itself, below 0
 IN_ROWS = (RATES, ".D", ".mixer.norm.weight", ".mamba.norm.weight")  # matrices there, vectors in the family's files
@@ -200,10 +228,12 @@ class GgufKind:
         names: module there -> module in the family's files; # is the number of an expert, all of which are one tensor
             there, and "" is a tensor that is read with another.
         interleaved: whether rows of q and k are.
-        added: whether 1 was added to the scales of norms.
+        added: whether 1 was added to the scales of norms, but those behind a state.
         turned: ends of the names of matrices that are stored (in, out) in the family's files.
         by_head: ends of the names of tensors whose rows are all queries, all keys, all values there, and in the
             family's files the queries of each key, that key and its value, one after the other.
+        tiled: whether heads of values of the delta rule are first the first of every key, then the second of every key;
+            in the family's files they are those of the first key, then those of the second.
         factors: names of tensors that are no weights, but divide the frequencies of rotations.
     """
 
@@ -213,6 +243,7 @@ class GgufKind:
     added: bool = False
     turned: tuple[str, ...] = ()
     by_head: tuple[str, ...] = ()
+    tiled: bool = False
     factors: tuple[str, ...] = (FACTORS,)
 
 
@@ -251,16 +282,21 @@ KINDS = {
     "lfm2": GgufKind("lfm2", _LFM2),
     "mamba2": GgufKind("mamba2", _MAMBA2),
     "falcon-h1": GgufKind("falcon_h1", _FALCON_H1),
+    "qwen3next": GgufKind("qwen3_next", _DELTA_MIXTURE, added=True),
+    "qwen35": GgufKind("qwen3_5_text", _DELTA, added=True, tiled=True),
+    "qwen35moe": GgufKind("qwen3_5_moe_text", _DELTA_MIXTURE, added=True, tiled=True),
+    **dict.fromkeys(("nemotron_h", "nemotron_h_moe"), GgufKind("nemotron_h", _NEMOTRON_H, interleaved=True)),
     "deepseek2": GgufKind("deepseek_v2", _DEEPSEEK),  # and DeepSeek-V3, whose experts have sigmoids
 }
 MIXTURE_OF_LLAMAS = GgufKind("mixtral", _MIXTRAL, interleaved=True)  # also called llama
 FALCON_OF_TWO_NORMS = GgufKind("falcon", _FALCON_OF_TWO_NORMS, by_head=_JOINED)
 WITHOUT_WINDOW = ("qwen2", "qwen3", "qwen2moe", "qwen3moe")  # llama.cpp runs these without one
+RENORMALISED = ("mixtral", "qwen3_moe", "qwen3_next", "qwen3_5_moe_text", "gpt_oss")  # chosen probabilities add up to 1
 KEYS_OF_LATENT, VALUES_OF_LATENT = (
     "attn_k_b.weight",
     "attn_v_b.weight",
 )  # of all heads: one matrix in the family's files
-SHARED_GATE = "shared_expert_gate.weight"  # a row there, a matrix of one row in the family's files
+SHARED_GATE = "shared_expert_gate.weight"  # a row in older files, a matrix of one row in others and in the family's
 # Settings that are not read and change no number here, whatever they say, or at these values alone.
 SILENT = {"vocab_size", "pooling_type", "rope.scaling.finetuned", "rope.scaling.original_context_length"}
 OFF: dict[str, tuple[object, ...]] = {

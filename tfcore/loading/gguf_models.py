@@ -2,7 +2,7 @@
 
 llama.cpp's converter writes the files, and changes some tensors on the way; here this is undone: rows of q and k of
 LLaMA are put back in their order (it interleaves the two halves of every rotation), Gemma's scales lose the 1 that was
-added, and GPT-2's matrices are turned again.
+added, heads of Qwen3.5's delta rule stand by their keys again, and GPT-2's matrices are turned again.
 """
 
 import math
@@ -16,10 +16,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from tfcore.config import LIMITS
 from tfcore.files import CheckpointError, size
 from tfcore.loading.families.config_values import FULL, SLIDING, short
 from tfcore.loading.gguf_file import Elsewhere, GgufFile
 from tfcore.loading.gguf_kinds import (
+    ALONE,
     BARE,
     CONVOLVED,
     FACTORS,
@@ -31,6 +33,7 @@ from tfcore.loading.gguf_kinds import (
     MIXTURE_OF_LLAMAS,
     OFF,
     RATES,
+    RENORMALISED,
     SHARED_GATE,
     SHORT,
     SILENT,
@@ -97,6 +100,7 @@ class GgufWeights:
         self.file = GgufFile(path, elsewhere)
         try:
             self._join_parts()
+            self._behind = self._blocks_behind()
             self._kind = self._known()
             self._theirs = {
                 ours: there
@@ -136,18 +140,20 @@ class GgufWeights:
         tensor = self.file.read(there, expert)
         if there.endswith(KEYS_OF_LATENT):
             return torch.cat((tensor.mT, self.file.read(_values_beside(there))), dim=1).flatten(0, 1)
+        if self._kind.tiled and "linear_attn." in name and not name.endswith("norm.weight"):
+            tensor = self._by_key(name, tensor)
         if name.endswith(SHARED_GATE):
-            return tensor[None]
+            return tensor.reshape(1, -1)
         if name.endswith(CONVOLVED):
             return tensor[:, None]
         if name.endswith(IN_ROWS):
             tensor = tensor.flatten()
             return (-tensor).log() if name.endswith(RATES) else tensor
-        if self._kind.interleaved and (part := re.search(r"self_attn\.([qk])_proj\.", name)):
+        if self._kind.interleaved and (part := re.search(r"(?:self_attn|mixer)\.([qk])_proj\.", name)):
             heads = self.values["num_attention_heads" if part[1] == "q" else "num_key_value_heads"]
             pairs = tensor.unflatten(0, (heads, -1, 2))  # (head, pair, half, ...)
             return pairs.transpose(1, 2).flatten(0, 2)
-        if self._kind.added and name.endswith("norm.weight"):
+        if self._kind.added and name.endswith("norm.weight") and "linear_attn." not in name:
             return tensor - 1
         if self._kind.by_head and name.endswith(self._kind.by_head):
             heads = self.values["num_attention_heads"]
@@ -156,6 +162,18 @@ class GgufWeights:
             parts = tensor.split([heads * d_head, groups * d_head, groups * d_head])
             return torch.cat([part.unflatten(0, (groups, -1, d_head)) for part in parts], dim=1).flatten(0, 2)
         return tensor.T if self._is_turned(name) else tensor
+
+    def _by_key(self, name: str, tensor: Tensor) -> Tensor:
+        """Rows of the delta rule's values, or columns of the matrix behind it, with all heads of a key together."""
+        heads, keys = (self.values[f"linear_num_{one}_heads"] for one in ("value", "key"))
+        before = 2 * keys * self.values["linear_key_head_dim"]  # rows of queries and keys
+        skipped = before if name.endswith(("in_proj_qkv.weight", *CONVOLVED)) else 0
+        dim = 1 if name.endswith("out_proj.weight") else 0
+        if tensor.ndim <= dim or (n := tensor.shape[dim] - skipped) < 1 or n % heads:
+            raise self._error(f"has {name} of the shape {tuple(tensor.shape)}, and {heads} heads of values")
+        first, values = tensor.split((skipped, n), dim)
+        by_key = values.unflatten(dim, (heads // keys, keys, -1)).transpose(dim, dim + 1).flatten(dim, dim + 2)
+        return torch.cat((first, by_key), dim)
 
     def same(self, one: str, other: str) -> bool:
         """Whether two tensors are equal; of a file elsewhere, whether they can be."""
@@ -168,7 +186,7 @@ class GgufWeights:
         there, expert = self._theirs[name]
         shape = self.file.tensors[there].shape[expert is not None :]
         if name.endswith(SHARED_GATE):
-            return (1, *shape)
+            return (1, math.prod(shape))
         if name.endswith(CONVOLVED):
             return (shape[0], 1, *shape[1:])
         if name.endswith(IN_ROWS):
@@ -231,10 +249,23 @@ class GgufWeights:
             raise self._error(f"has {short(stated)} experts in a layer; up to {MOST_EXPERTS:,} can be read")
         return stated
 
+    def _blocks_behind(self) -> range:
+        """Numbers of the blocks behind those of the model, which predict further tokens: llama.cpp counts them with the
+        others, and transformers leaves them out, as is done here."""
+        said, name = self.file.settings, self.file.settings.text("general.architecture")
+        blocks, further = (said.number(f"{name}.{key}", 0) for key in ("block_count", "nextn_predict_layers"))
+        most = LIMITS["n_layers"][1]
+        if not isinstance(blocks, int) or not isinstance(further, int) or not 0 <= further <= blocks <= most:
+            said_of_them = f"{short(blocks)} blocks, {short(further)} of which predict further tokens"
+            raise self._error(f"has {said_of_them}; up to {most:,} blocks can be read")
+        return range(blocks - further, blocks)
+
     def _renamed(self, name: str) -> Iterator[tuple[str, tuple[str, int | None]]]:
         """A tensor's name in the family's files, or those of its parts; and which part of which tensor each is."""
         module, _, ending = name.rpartition(".")
         number = re.match(r"blk\.(\d{1,6})\.", name)
+        if number and int(number[1]) in self._behind:
+            return
         bare = f"blk.*.{ending}" if number and name.count(".") == 2 and ending in BARE else ""
         if bare in self._kind.names:
             vector = "" if ending.startswith("ssm_") else ".weight"
@@ -310,6 +341,8 @@ class GgufWeights:
             "lfm2": self._lfm2,
             "mamba2": self._mamba2,
             "falcon-h1": self._falcon_h1,
+            **dict.fromkeys(("qwen3next", "qwen35", "qwen35moe"), self._delta),
+            **dict.fromkeys(("nemotron_h", "nemotron_h_moe"), self._nemotron_h),
             "olmo": self._olmo,
             "olmo2": self._olmo2,
             "gemma2": self._gemma2,
@@ -438,10 +471,10 @@ class GgufWeights:
             "rope_parameters": {FULL: values["rope_parameters"], SLIDING: local},
         }
 
-    def _mixture(self, of: Callable[..., Any]) -> dict[str, Any]:
-        """LLaMA with experts. That chosen probabilities are made to add up to 1, the file does not say: llama.cpp does
-        so in Mixtral, in Qwen 3's and in gpt-oss, alone."""
-        values, tensors = self._llama(of), self.file.tensors
+    def _mixture(self, of: Callable[..., Any], values: dict[str, Any] | None = None) -> dict[str, Any]:
+        """LLaMA, or what has these settings, with experts. That chosen probabilities are made to add up to 1, the file
+        does not say: llama.cpp does so in Mixtral, in Qwen 3's, its hybrids and in gpt-oss, alone."""
+        values, tensors = self._llama(of) if values is None else values, self.file.tensors
         matrix = next((one for name, one in tensors.items() if name.endswith("ffn_up_exps.weight")), None)
         if matrix is None or not self._experts:
             raise self._error("has no experts, which models of its architecture have")
@@ -455,7 +488,7 @@ class GgufWeights:
             "num_experts_per_tok": of("expert_used_count"),
             "moe_intermediate_size": width,
             "shared_expert_intermediate_size": of("expert_shared_feed_forward_length", shared),
-            "norm_topk_prob": family in ("mixtral", "qwen3_moe", "gpt_oss"),
+            "norm_topk_prob": family in RENORMALISED,
             "mlp_only_layers": plain,
         }
 
@@ -530,9 +563,7 @@ class GgufWeights:
 
     def _lfm2(self, of: Callable[..., Any]) -> dict[str, Any]:
         """LFM2, whose layers with keys are those that attend."""
-        counts = of("attention.head_count_kv", [])
-        if not isinstance(counts, np.ndarray) or counts.dtype.kind not in "iu" or len({*counts.tolist()} - {0}) > 1:
-            raise self._error("has heads of keys that are not one whole number, or 0, for each layer")
+        counts = self._key_heads(of)
         heads, d_head = of("attention.head_count"), of("attention.key_length", None)
         of("attention.value_length", d_head)
         width = of("embedding_length")
@@ -540,16 +571,23 @@ class GgufWeights:
             "hidden_size": width,
             "num_hidden_layers": of("block_count"),
             "num_attention_heads": heads,
-            "num_key_value_heads": max(counts.tolist(), default=0) or heads,
+            "num_key_value_heads": max(counts, default=0) or heads,
             "head_dim": d_head,
             "intermediate_size": of("feed_forward_length"),
             "block_auto_adjust_ff_dim": False,
             "max_position_embeddings": of("context_length"),
             "norm_eps": of("attention.layer_norm_rms_epsilon"),
             "conv_L_cache": of("shortconv.l_cache"),
-            "layer_types": [FULL if count else "conv" for count in counts.tolist()],
+            "layer_types": [FULL if count else "conv" for count in counts],
             "rope_parameters": self._rope(of, d_head or width // (heads or 1)),
         }
+
+    def _key_heads(self, of: Callable[..., Any]) -> list[int]:
+        """Heads of keys of each layer: one number, and 0 where a layer does not attend."""
+        counts = of("attention.head_count_kv", [])
+        if not isinstance(counts, np.ndarray) or counts.dtype.kind not in "iu" or len({*counts.tolist()} - {0}) > 1:
+            raise self._error("has heads of keys that are not one whole number, or 0, for each layer")
+        return [int(count) for count in counts]
 
     def _states(self, of: Callable[..., Any]) -> tuple[int, int, dict[str, Any]]:
         """Heads of a state, the width of their values, and the names of Mamba-2 for the rest."""
@@ -594,6 +632,81 @@ class GgufWeights:
             "projectors_bias": biased,
             "mamba_rms_norm": self._has("ssm_norm.weight"),
             "mamba_norm_before_gate": False,
+        }
+
+    def _delta(self, of: Callable[..., Any]) -> dict[str, Any]:
+        """Qwen3-Next and Qwen3.5. Which layers attend, their tensors say; the places of a picture, which rotations may
+        be divided by, are one in a text."""
+        heads, d_value, state = self._states(of)
+        of("full_attention_interval", 4)
+        of("rope.dimension_sections", [])
+        of("nextn_predict_layers", 0)
+        values = self._partly_rotated(of)
+        kinds = [
+            "linear_attention" if f"blk.{i}.ssm_conv1d.weight" in self.file.tensors else FULL
+            for i in range(self._behind.start)
+        ]
+        values |= {"num_hidden_layers": self._behind.start, "layer_types": kinds}
+        return {
+            **(self._mixture(of, values) if self._experts else values),
+            "linear_num_value_heads": heads,
+            "linear_value_head_dim": d_value,
+            "linear_num_key_heads": state["n_groups"],
+            "linear_key_head_dim": state["state_size"],
+            "linear_conv_kernel_dim": state["conv_kernel"],
+        }
+
+    def _nemotron_h(self, of: Callable[..., Any]) -> dict[str, Any]:
+        """Nemotron-H and Nemotron 3. What a layer is, its tensors say. Nothing is rotated, whatever is said about it;
+        how small a step of a state may be is not said, and is taken as in all that were published."""
+        of("block_count")
+        for name in ("rope.dimension_count", "rope.freq_base", "nextn_predict_layers"):
+            of(name, 0)
+        of("feed_forward_length", [])
+        heads, d_head, state = self._states(of)
+        queries, width, tensors = of("attention.head_count"), of("attention.key_length"), self.file.tensors
+        kinds = [
+            next((kind for there, kind in ALONE.items() if f"blk.{i}.{there}.weight" in tensors), None)
+            for i in range(self._behind.start)
+        ]
+        values = {
+            "hidden_size": of("embedding_length"),
+            "layers_block_type": kinds,
+            "num_attention_heads": queries,
+            "num_key_value_heads": max(self._key_heads(of), default=0) or queries,
+            "head_dim": width,
+            "attention_bias": self._has("attn_q.bias"),
+            "max_position_embeddings": of("context_length"),
+            "layer_norm_epsilon": of("attention.layer_norm_epsilon", of("attention.layer_norm_rms_epsilon", None)),
+            "mlp_bias": self._has("ffn_up.bias"),
+            "mamba_num_heads": heads,
+            "mamba_head_dim": d_head,
+            "ssm_state_size": state["state_size"],
+            "n_groups": state["n_groups"],
+            "conv_kernel": state["conv_kernel"],
+            "use_conv_bias": self._has("ssm_conv1d.bias"),
+            **dict.fromkeys(("use_bias", "mamba_proj_bias"), self._has("ssm_in.bias")),
+        }
+        if (said := of("attention.value_length", width)) != width:
+            raise self._error(f"has values of {said} and keys of {width} numbers in a head, which is not supported")
+        if "mlp" in kinds:
+            values["intermediate_size"] = tensors[f"blk.{kinds.index('mlp')}.ffn_up.weight"].shape[0]
+        return values | (self._experts_beside_one(of) if self._experts else {})
+
+    def _experts_beside_one(self, of: Callable[..., Any]) -> dict[str, Any]:
+        """Nemotron 3's: chosen as DeepSeek-V3's are, and one that is shared, of a width of its own."""
+        groups = of("expert_group_count", 1) or 1
+        return {
+            "n_routed_experts": of("expert_count"),
+            "num_experts_per_tok": of("expert_used_count"),
+            "moe_intermediate_size": of("expert_feed_forward_length"),
+            "n_shared_experts": of("expert_shared_count"),
+            "moe_shared_expert_intermediate_size": of("expert_shared_feed_forward_length"),
+            "moe_latent_size": of("moe_latent_size", 0) or None,
+            "norm_topk_prob": of("expert_weights_norm", False),
+            "routed_scaling_factor": of("expert_weights_scale", 0.0) or 1.0,
+            "n_group": groups,
+            "topk_group": of("expert_group_used_count", groups) or groups,
         }
 
     def _query_scale(self, of: Callable[..., Any], largest: int) -> dict[str, Any]:
@@ -670,8 +783,8 @@ class GgufWeights:
         return {"layer_types": [SLIDING if flag else FULL for flag in of(key, [])]}
 
     def _has(self, name: str) -> bool:
-        """Whether the first layer has a tensor."""
-        return f"blk.0.{name}" in self.file.tensors
+        """Whether some layer has a tensor."""
+        return any(f"blk.{i}.{name}" in self.file.tensors for i in range(self._behind.start))
 
     def _olmo(self, of: Callable[..., Any]) -> dict[str, Any]:
         values = self._partly_rotated(of, "eps")
@@ -729,7 +842,8 @@ class GgufWeights:
         kept = of("attention.key_length", of("rope.dimension_count", None)) if d_head is None else d_head
         if (values := of("attention.value_length", kept)) != kept and kept is not None:
             raise self._error(f"has values of {values} and keys of {kept} numbers in a head, which is not supported")
-        biased = "blk.0.attn_q.bias" in self.file.tensors
+        biased = self._has("attn_q.bias")
+        experts_alone = architecture == "qwen35moe"  # whose settings have no width of other layers
         return {
             **({"use_sliding_window": False} if architecture in WITHOUT_WINDOW else {}),
             "hidden_size": of("embedding_length"),
@@ -737,7 +851,7 @@ class GgufWeights:
             "num_attention_heads": heads,
             "num_key_value_heads": of("attention.head_count_kv", heads),
             "head_dim": kept,
-            "intermediate_size": of("feed_forward_length"),
+            "intermediate_size": of("feed_forward_length", *((1,) if experts_alone else ())),
             "max_position_embeddings": of("context_length"),
             eps or "rms_norm_eps": of(f"attention.layer_norm_{'' if eps else 'rms_'}epsilon"),
             "attention_bias": biased and architecture not in ("qwen2", "qwen2moe"),

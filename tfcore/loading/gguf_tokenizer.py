@@ -21,6 +21,7 @@ _SIGNS = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 _WORD = r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
 _LLAMA3 = _CONTRACTIONS + _WORD + "{1,3}" + _SIGNS
 _QWEN2 = _CONTRACTIONS + _WORD + _SIGNS
+_QWEN35 = _QWEN2.replace(r"\p{L}+", r"[\p{L}\p{M}]+").replace(r"[^\s\p{L}\p{N}]", r"[^\s\p{L}\p{M}\p{N}]")
 _UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 _BEFORE = r"[^\r\n\p{L}\p{N}]?"
 _SIGNS_OR_SLASHES = _SIGNS.replace(r"[\r\n]*", r"[\r\n/]*", 1)
@@ -83,11 +84,12 @@ CUTS: dict[str, _Cut] = {
     **dict.fromkeys(("gpt-2", "olmo", "phi-2", "mpt", "jais", "exaone4", "modern-bert"), _AS_GPT2),
     **dict.fromkeys(("smollm", "starcoder", "refact", "codeshell", "exaone", "minerva-7b"), _DIGIT_BY_DIGIT),
     **dict.fromkeys(
-        ("llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "lfm2"),
+        ("llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "lfm2", "pixtral"),
         _Cut(parts.split(_LLAMA3), whole_words=True, begins=True),
     ),
     **dict.fromkeys(("dbrx", "smaug-bpe", "glm4", "chatglm-bpe"), _Cut(parts.split(_LLAMA3))),
     **dict.fromkeys(("qwen2", "deepseek-r1-qwen", "megrez"), _Cut(parts.split(_QWEN2), nfc=True)),
+    "qwen35": _Cut(parts.split(_QWEN35), nfc=True),
     "tekken": _Cut(parts.split(_TEKKEN), whole_words=True, begins=True),
     **dict.fromkeys(("gpt-4o", "llama4"), _Cut(parts.split(_GPT4O))),
     "falcon": _Cut(parts.split(*_FALCON)),

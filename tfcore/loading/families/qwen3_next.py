@@ -106,8 +106,8 @@ QWEN3_NEXT = replace(
     config=_qwen3_next,
     rows={
         **_ROWS,
-        f"{OURS}qkv": _QKV + of(f"{DELTA}in_proj_qkvz", shared=_joint("q", "k", "v")),
-        f"{OURS}gate": _GATE + of(f"{DELTA}in_proj_qkvz", shared=_joint("gate")),
+        f"{OURS}qkv": _QKV + of(f"{DELTA}in_proj_qkvz", shared=_joint("q", "k", "v")) + of(f"{DELTA}in_proj_qkv"),
+        f"{OURS}gate": _GATE + of(f"{DELTA}in_proj_qkvz", shared=_joint("gate")) + of(f"{DELTA}in_proj_z"),  # of GGUF
         f"{OURS}strength": of(f"{DELTA}in_proj_ba", shared=_joint("strength")),
         f"{OURS}step": of(f"{DELTA}in_proj_ba", shared=_joint("step")),
     },
