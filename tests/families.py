@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import torch
 import transformers
 
-from tests.parity.checkpoints import BOTH, DECODERS, ENCODERS, PICTURES, written
+from tests.parity.checkpoints import BOTH, DECODERS, ENCODERS, PICTURES, SOUNDS, written
 from tfcore.loading.against_transformers import Discrepancy, compared
 from tfcore.loading.families import FAMILIES
 
@@ -60,7 +60,7 @@ def table(of_families: Mapping[str, list[list[Discrepancy]]], page: str = "") ->
 def main(*only: str) -> None:
     """Compare every config, of some families alone where they are named, and write the table."""
     of_families = defaultdict(list)
-    for kind, settings in (DECODERS | ENCODERS | BOTH | PICTURES).values():
+    for kind, settings in (DECODERS | ENCODERS | BOTH | PICTURES | SOUNDS).values():
         family = kind.config_class.model_type
         if only and family not in only:
             continue

@@ -22,11 +22,13 @@ from tfcore.part_configs import (
     PositionsConfig,
     RopeScaling,
     SentencePooling,
+    SoundConfig,
     WritingConfig,
 )
 
 Architecture = Literal["decoder", "encoder", "encoder-decoder"]
 Head = Literal["lm", "mlm", "classes", "none"]
+Input = Literal["texts", "pictures", "sound"]
 Init = Literal["gpt2", "normal", "xavier"]
 
 LIMITS = {
@@ -51,8 +53,10 @@ PARTS: dict[str, type] = {
     "mixer": MixerConfig,
     "input_convolution": InputConvolutionConfig,
     "patches": PatchesConfig,
+    "sound": SoundConfig,
 }
-OPTIONAL = {"experts", "classes", "mixer", "input_convolution", "patches"}  # parts that a model may be without
+# parts that a model may be without
+OPTIONAL = {"experts", "classes", "mixer", "input_convolution", "patches", "sound"}
 # Names of settings that stand in a part: those by which `changed` knows them, and of configs saved before there were
 # parts, which were flat.
 SHORT = {
@@ -89,6 +93,7 @@ SHORT = {
     "forced_first": ("writing", "first"),
     "forced_last": ("writing", "last"),
     "never_written": ("writing", "never"),
+    "never_first": ("writing", "not_first"),
     "d_ff": ("feed_forward", "d_ff"),
     "activation": ("feed_forward", "activation"),
     "ff_gain": ("feed_forward", "gain"),
@@ -117,6 +122,7 @@ class ModelConfig:
         mixer: what layers have in place of attention whose kind says so; None means that none has.
         input_convolution: of an encoder with norms after its sums; None means none.
         patches: of an encoder that reads pictures: how they are cut; None means that it reads ids.
+        sound: of an encoder-decoder whose encoder reads sound: how that is made tokens; None means that it reads ids.
         layers: what single layers have otherwise, for each layer, in both stacks where there are two; empty where all
             are alike.
         parallel: attention and feed-forward read the same stream and are added at once (PaLM, arXiv:2204.02311,
@@ -164,6 +170,7 @@ class ModelConfig:
     mixer: MixerConfig | None = None
     input_convolution: InputConvolutionConfig | None = None
     patches: PatchesConfig | None = None
+    sound: SoundConfig | None = None
     layers: tuple[LayerConfig, ...] = ()
     parallel: bool = False
     shared_norm: bool = True
@@ -204,6 +211,24 @@ class ModelConfig:
         _check_heads(self)
         _check_together(self)
         _check_patches(self)
+        _check_sound(self)
+
+    @property
+    def reads(self) -> Input:
+        """What goes into the model: texts, pictures or sound."""
+        return "pictures" if self.patches is not None else "texts" if self.sound is None else "sound"
+
+    @property
+    def input_shape(self) -> tuple[int, ...] | None:
+        """The shape of one picture, (channel, height, width), or of one spectrogram, (mel, frame); None of texts."""
+        if self.patches is not None:
+            return self.patches.channels, self.patches.side, self.patches.side
+        return None if self.sound is None else (self.sound.mels, self.sound.frames)
+
+    @property
+    def encoder_places(self) -> int:
+        """Positions that an encoder reads at most."""
+        return self.max_seq_len if self.sound is None else self.sound.places
 
     @property
     def head_size(self) -> int:
@@ -488,7 +513,7 @@ def _part(kind: Any, values: dict[str, Any], what: str) -> Any:
     }
     made |= {
         name: tuple(made[name])
-        for name in ("short", "long", "never", "labels", "tokens", "mean", "std")
+        for name in ("short", "long", "never", "not_first", "labels", "tokens", "mean", "std")
         if isinstance(made.get(name), list)
     }
     try:
@@ -607,6 +632,16 @@ def _check_patches(c: ModelConfig) -> None:
         raise ValueError(f"vocab_size={c.vocab_size} must be {n}, the learned tokens before the patches")
     if c.max_seq_len != (n := n + patches.rows**2):
         raise ValueError(f"max_seq_len={c.max_seq_len} must be {n}, the learned tokens and the patches of a picture")
+
+
+def _check_sound(c: ModelConfig) -> None:
+    """Refuse sound in a model whose other parts are made for ids."""
+    if c.sound is not None and (
+        c.architecture != "encoder-decoder" or c.positions.kind != "learned" or c.classes is not None
+    ):
+        raise ValueError(
+            "sound goes with architecture='encoder-decoder', with head 'lm' or 'none', and with learned positions"
+        )
 
 
 def _check_together(c: ModelConfig) -> None:

@@ -1,17 +1,23 @@
 """Checks of what a forward pass is given: each refuses in one sentence that says what would do."""
 
+from typing import TypeAlias
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tfcore.config import ModelConfig
 from tfcore.kv_cache import KVCache
-from tfcore.part_configs import PatchesConfig
+
+# Token ids, pictures, or spectrograms of sounds.
+ModelInput: TypeAlias = (
+    Int[Tensor, "batch seq"] | Float[Tensor, "batch channel height width"] | Float[Tensor, "batch mel frame"]
+)
 
 
 def check_inputs(
     config: ModelConfig,
-    ids: Int[Tensor, "batch seq"] | Float[Tensor, "batch channel height width"],
+    ids: ModelInput,
     decoder_ids: Int[Tensor, "batch dec_seq"] | None = None,
     padding_mask: Bool[Tensor, "batch seq"] | None = None,
     segment_ids: Int[Tensor, "batch seq"] | None = None,
@@ -25,7 +31,7 @@ def check_inputs(
         ValueError: the sentence that says so.
     """
     if config.patches is not None:
-        _check_pictures(config.patches, ids)
+        _check_signals("pictures", config, ids)
         others = {"padding_mask": padding_mask, "segment_ids": segment_ids, "mask": mask, "cache": cache}
         if given := [name for name, value in others.items() if value is not None]:
             raise ValueError(f"{given[0]} goes with texts, and this model reads pictures; leave it out")
@@ -38,7 +44,12 @@ def check_inputs(
         raise ValueError(
             f"decoder_ids go with an encoder-decoder; this model's architecture is {config.architecture!r}"
         )
-    _check_ids("ids", ids, config, 0 if both else start)
+    if config.sound is None:
+        _check_ids("ids", ids, config, 0 if both else start)
+    else:
+        _check_signals("sounds", config, ids)
+        if padding_mask is not None or segment_ids is not None or mask is not None:
+            raise ValueError("masks and segments go with texts, and this model reads sound; leave them out")
     if decoder_ids is not None:
         _check_ids("decoder_ids", decoder_ids, config, start)
         if len(decoder_ids) != len(ids):
@@ -47,20 +58,21 @@ def check_inputs(
         _check_segments(segment_ids, ids, config)
     if cache is not None:
         _check_cache(cache, ids if decoder_ids is None else decoder_ids, config, padding_mask, mask)
-    _check_masks(ids, padding_mask, mask, config)
+    if config.sound is None:
+        _check_masks(ids, padding_mask, mask, config)
 
 
-def _check_pictures(
-    patches: PatchesConfig, pictures: Int[Tensor, "batch seq"] | Float[Tensor, "batch channel height width"]
-) -> None:
-    asked = (patches.channels, patches.side, patches.side)
-    if pictures.ndim != 4 or not pictures.is_floating_point() or tuple(pictures.shape[1:]) != asked:
+def _check_signals(name: str, config: ModelConfig, given: ModelInput) -> None:
+    """Refuse what are no pictures, or no spectrograms of sounds, of the shape that a model reads."""
+    asked, shape = config.input_shape or (), tuple(given.shape)
+    if not given.is_floating_point() or shape[1:] != asked:
+        how = "tfcore.pictures.prepared" if name == "pictures" else "tfcore.sounds.log_mel"
         raise ValueError(
-            f"pictures {tuple(pictures.shape)} of {pictures.dtype} must be numbers of shape (batch, "
-            f"{', '.join(map(str, asked))}), as tfcore.pictures.prepared gives one"
+            f"{name} {shape} of {given.dtype} must be numbers of shape (batch, {', '.join(map(str, asked))}), as {how} "
+            "gives them"
         )
-    if not len(pictures):
-        raise ValueError("there is no picture to compute on; give at least one")
+    if not len(given):
+        raise ValueError(f"there are no {name} to compute on; give at least one")
 
 
 def _check_ids(name: str, ids: Int[Tensor, "batch seq"], config: ModelConfig, start: int) -> None:

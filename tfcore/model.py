@@ -12,7 +12,7 @@ from tfcore.attention import softcapped
 from tfcore.config import ModelConfig
 from tfcore.feedforward import ACTIVATIONS, PLAIN_ACTIVATIONS
 from tfcore.initialise import initialise
-from tfcore.input_checks import check_inputs
+from tfcore.input_checks import ModelInput, check_inputs
 from tfcore.inspection.capture import ActivationRecorder, Capture, blocks_below
 from tfcore.inspection.edits import Edit
 from tfcore.kv_cache import KVCache
@@ -21,6 +21,7 @@ from tfcore.norms import Norm
 from tfcore.onednn import linear
 from tfcore.part_configs import ClassesConfig
 from tfcore.pictures import cut
+from tfcore.sounds import SoundEmbedding
 from tfcore.stack import Stack
 
 NO_LOGITS = 0  # to keep, where the hidden states or activations are what is asked for
@@ -76,6 +77,8 @@ class Transformer(nn.Module):
             self.embed = Embedding(config.vocab_size, config.embed_size)
             if config.patches is not None:
                 self.patch_embed = Linear(config.patches.values, config.d_model)
+            if config.sound is not None:
+                self.sound_embed = SoundEmbedding(config, config.sound)
             if config.n_segments:
                 self.segment_embed = Embedding(config.n_segments, config.embed_size)
             if config.encoder_layers:
@@ -102,7 +105,7 @@ class Transformer(nn.Module):
 
     def forward(
         self,
-        ids: Int[Tensor, "batch seq"] | Float[Tensor, "batch channel height width"],
+        ids: ModelInput,
         *,
         decoder_ids: Int[Tensor, "batch dec_seq"] | None = None,
         padding_mask: Bool[Tensor, "batch seq"] | None = None,
@@ -116,7 +119,8 @@ class Transformer(nn.Module):
         """Logits of the next token at every position; in an encoder, of the token at every position.
 
         Args:
-            ids: token ids; the encoder's, in an encoder-decoder; or pictures (tfcore.pictures), of a model of patches.
+            ids: token ids; the encoder's, in an encoder-decoder; or pictures (tfcore.pictures), of a model of patches;
+                or spectrograms (tfcore.sounds.log_mel), of one of sound.
             decoder_ids: the decoder's; None where it reads the same text (ModelConfig.reads_twice).
             padding_mask: True at real tokens of `ids`; padding is seen by no other token.
             segment_ids: which segment each token is of; None means 0.
@@ -150,7 +154,7 @@ class Transformer(nn.Module):
 
     def activations(
         self,
-        ids: Int[Tensor, "batch seq"] | Float[Tensor, "batch channel height width"],
+        ids: ModelInput,
         names: Capture,
         *,
         padding_mask: Bool[Tensor, "batch seq"] | None = None,
@@ -246,7 +250,7 @@ class Transformer(nn.Module):
 
     def _both(
         self,
-        ids: Int[Tensor, "batch seq"],
+        ids: ModelInput,
         decoder_ids: Int[Tensor, "batch dec_seq"],
         padding_mask: Bool[Tensor, "batch seq"] | None,
         recorder: ActivationRecorder,
@@ -266,13 +270,12 @@ class Transformer(nn.Module):
         return self.decoder(x, under, cache=cache, memory=memory, memory_mask=padding_mask)
 
     def embedded(
-        self,
-        ids: Int[Tensor, "batch seq"] | Float[Tensor, "batch channel height width"],
-        recorder: ActivationRecorder,
-        segment_ids: Int[Tensor, "batch seq"] | None = None,
+        self, ids: ModelInput, recorder: ActivationRecorder, segment_ids: Int[Tensor, "batch seq"] | None = None
     ) -> Float[Tensor, "batch n_tokens d_embed"]:
         """Token (and segment) embeddings as the stack takes them, without positions; of a picture the learned tokens
-        and then its patches."""
+        and then its patches, of a spectrogram what the convolutions make of it."""
+        if ids.ndim == 3:
+            return recorder("embed", self.sound_embed(ids))
         if self.config.patches is None:
             x = self.embed(ids)
         else:

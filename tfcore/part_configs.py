@@ -43,6 +43,7 @@ _KIND_OF: dict[str, tuple[Positions, ...]] = {  # settings of positions of some 
 GATED: tuple[Activation, ...] = ("swiglu", "geglu", "geglu_tanh", "reglu")
 MOST_CLASSES = 10_000
 LARGEST_SIDE = 4_096  # pixels of a picture that a model reads
+LONGEST_SOUND = 60_000  # frames of a sound: ten minutes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -704,6 +705,33 @@ class PatchesConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SoundConfig:
+    """A sound read as tokens: a log-mel spectrogram, and two convolutions of which the second has a stride of 2
+    (arXiv:2212.04356, section 2.2).
+
+    Args:
+        mels: bands of the spectrogram.
+        frames: of it that are read, one every 10 ms, with silence after a shorter sound; an even number.
+
+    Raises:
+        ValueError: naming the values that do not fit and what would.
+    """
+
+    mels: int = 80
+    frames: int = 3_000
+
+    def __post_init__(self) -> None:
+        check_whole(self, mels=(1, 512), frames=(2, LONGEST_SOUND))
+        if self.frames % 2:
+            raise ValueError(f"frames={self.frames} must be even, two for each position; nearest: {self.frames + 1}")
+
+    @property
+    def places(self) -> int:
+        """Positions that an encoder makes of it, one every 20 ms."""
+        return self.frames // 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WritingConfig:
     """The ids that an encoder-decoder has to write, and those it may not, whatever its scores say.
 
@@ -711,6 +739,7 @@ class WritingConfig:
         first: the id that a text begins with, after the start; None leaves it open.
         last: the id at the last place that a text may have; None leaves it open.
         never: ids that are in no text.
+        not_first: ids that no text begins with.
 
     Raises:
         ValueError: naming the values that do not fit and what would.
@@ -719,18 +748,21 @@ class WritingConfig:
     first: int | None = None
     last: int | None = None
     never: tuple[int, ...] = ()
+    not_first: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         check_whole(self, optional=True, first=(0, 1_000_000), last=(0, 1_000_000))
-        if not isinstance(self.never, tuple) or not all(type(i) is int and i >= 0 for i in self.never):
-            raise ValueError(f"never={self.never!r} must be a tuple of token ids")
+        for name in ("never", "not_first"):
+            ids = getattr(self, name)
+            if not isinstance(ids, tuple) or not all(type(i) is int and i >= 0 for i in ids):
+                raise ValueError(f"{name}={ids!r} must be a tuple of token ids")
         if forced := [one for one in (self.first, self.last) if one in self.never]:
             raise ValueError(f"never={self.never} must not have {forced[0]}, which is asked of a text")
 
     @property
     def largest(self) -> int:
         """The largest of these ids; -1 where there is none."""
-        return max((*self.never, *(i for i in (self.first, self.last) if i is not None)), default=-1)
+        return max((*self.never, *self.not_first, *(i for i in (self.first, self.last) if i is not None)), default=-1)
 
 
 def windowed(n_layers: int, window: int | None, first: int = 0) -> tuple[LayerConfig, ...]:

@@ -39,7 +39,8 @@ class Stack(nn.Module):
         super().__init__()
         self.config, self.causal, self.cross = config, causal, cross
         if config.positions.learned:
-            self.pos_embed = Embedding(config.max_seq_len, config.embed_size)
+            places = config.max_seq_len if causal else config.encoder_places
+            self.pos_embed = Embedding(places, config.embed_size)
         if config.positions.kind == "relative" and config.positions.by_layer:
             tables = (Embedding(config.positions.buckets, config.attention.n_heads) for _ in range(n_layers))
             self.relative_biases = nn.ModuleList(tables)

@@ -120,7 +120,7 @@ def shipped_model(name: str) -> tuple[Any, Any]:
     import tfcore  # here, because it imports torch, which a page without a model need not wait for
     from tfcore.loading import checkpoints
 
-    if name not in (*tfcore.available(), *checkpoints.of_pictures()):  # never a folder of that name
+    if name not in checkpoints.here():  # never a folder of that name
         raise ValueError(f"no model of the name {name!r} is here")
     from pages.ui.work import large_models
 

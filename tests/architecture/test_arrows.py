@@ -12,6 +12,7 @@ from tests.architecture.sources import ROOT, broken, files, imports, module_name
 # From the bottom up; a module may import those below it and those on its own level that share its package.
 CORE = (
     "pictures",
+    "sounds",
     "positions",
     "masks",
     "half_weights",

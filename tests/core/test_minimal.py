@@ -22,6 +22,7 @@ from tfcore.part_configs import (
     PatchesConfig,
     PositionsConfig,
     RopeScaling,
+    SoundConfig,
 )
 
 TEXT = "One day, a little dog named Max lost his red ball. Max said"
@@ -106,7 +107,13 @@ OTHERWISE: list[dict[str, Any]] = [
     {"head": "none"},
     {"architecture": "encoder", "head": "mlm", "mlm_activation": "relu", "mlm_bias": False},
     {"logit_bias": True},
-    {"architecture": "encoder-decoder", "forced_first": 1, "forced_last": 2, "never_written": (3,)},
+    {
+        "architecture": "encoder-decoder",
+        "forced_first": 1,
+        "forced_last": 2,
+        "never_written": (3,),
+        "never_first": (4,),
+    },
     {"tie_embeddings": False},
     {"embed_scale": 4.0},
     {"logit_scale": 0.5},
@@ -123,6 +130,7 @@ OTHERWISE: list[dict[str, Any]] = [
         "max_seq_len": 5,
         "patches": PatchesConfig(side=4, size=2),
     },
+    {"architecture": "encoder-decoder", "positions": "learned", "sound": SoundConfig(mels=8, frames=20)},
     {"head": "classes", "classes": ClassesConfig(labels=("no", "yes"), place="last", bias=False)},
 ]
 SIZES = {"n_encoder_layers", "vocab_size", "d_model", "n_layers", "n_heads", "n_kv_heads", "d_head", "d_ff"}

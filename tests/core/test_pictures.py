@@ -54,7 +54,7 @@ def test_positions_between_those_of_a_grid():
 WRONG = {
     "pictures (1, 3, 9, 10) of torch.float32 must be numbers of shape (batch, 3, 10, 10)": torch.zeros(1, 3, 9, 10),
     "pictures (1, 5) of torch.int64 must be numbers of shape": torch.zeros(1, 5, dtype=torch.long),
-    "there is no picture to compute on; give at least one": torch.zeros(0, 3, 10, 10),
+    "there are no pictures to compute on; give at least one": torch.zeros(0, 3, 10, 10),
 }
 
 

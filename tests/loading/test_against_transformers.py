@@ -7,21 +7,21 @@ from safetensors.torch import load_file, save_file
 from tests.families import NONE, PAGE, table_in
 from tests.nightly import nightly
 from tests.own_folders import write
-from tests.parity.checkpoints import BOTH, DECODERS, ENCODERS, PICTURES, written
+from tests.parity.checkpoints import BOTH, DECODERS, ENCODERS, PICTURES, SOUNDS, written
 from tfcore.__main__ import main
 from tfcore.loading import against_transformers
 from tfcore.loading.against_transformers import TOLERANCE, compared
 from tfcore.loading.checkpoints import load
 from tfcore.loading.families import FAMILIES as SUPPORTED
 
-EVERY = DECODERS | ENCODERS | BOTH | PICTURES
+EVERY = DECODERS | ENCODERS | BOTH | PICTURES | SOUNDS
 
 
 def parts(found):
     return {one.what.split(",")[0]: one for one in found}
 
 
-@pytest.mark.parametrize("name", ["gemma2", "bert", "t5 1.1", "vit, classes, grey"])
+@pytest.mark.parametrize("name", ["gemma2", "bert", "t5 1.1", "vit, classes, grey", "whisper"])
 def test_all_parts_are_equal(tmp_path, name):
     written(*EVERY[name], tmp_path)
     found = compared(tmp_path)

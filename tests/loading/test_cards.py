@@ -2,11 +2,11 @@
 
 import pytest
 
-from tfcore.loading.checkpoints import PRETRAINED, load, of_pictures, shipped
+from tfcore.loading.checkpoints import PRETRAINED, load, reading, shipped
 from tfcore.measures.parameter_count import parameters
 
 
-@pytest.mark.parametrize("name", [*shipped(), *of_pictures()])
+@pytest.mark.parametrize("name", [*shipped(), *reading("pictures"), *reading("sound")])
 def test_the_card_counts_the_parameters_and_names_its_command(name):
     card = (PRETRAINED / name / "CARD.md").read_text("utf-8")
     config = load(name, device="cpu")[0].config

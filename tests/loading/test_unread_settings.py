@@ -42,6 +42,8 @@ WITHOUT_EFFECT = {
     # drawn or written in training alone, or of other classes than are read: a decoder of pixels, a backbone
     *("encoder_stride", "drop_path_rate", "layerscale_value", "use_mask_token", "out_features", "out_indices"),
     *("stage_names", "apply_layernorm", "reshape_hidden_states"),
+    *("use_weighted_layer_sum", "classifier_proj_size", "apply_spec_augment", "median_filter_width"),  # of Whisper: so
+    *(f"mask_{of}_{what}" for of in ("time", "feature") for what in ("prob", "length", "min_masks")),
     "num_nextn_predict_layers",  # which predict further tokens: transformers leaves them out, too
 }
 # Read where use_sliding_window is true, with longrope, and where scale_decoder_outputs, no_rope_layers or layer_types

@@ -108,6 +108,9 @@ LOGARITHMIC = {"position_buckets": 6, "norm_rel_ebd": "layer_norm", "share_att_k
 PATCHES = {name: n for name, n in SHAPE.items() if name not in ("vocab_size", "max_position_embeddings")}
 PATCHES |= {"image_size": 14, "patch_size": 4}  # whose last two lines of pixels are in no patch
 DINO = {name: n for name, n in PATCHES.items() if name != "intermediate_size"} | {"mlp_ratio": 2}
+WHISPER = {name: n for name, n in BART.items() if name != "max_position_embeddings"} | {"num_mel_bins": 8}
+WHISPER |= {"max_source_positions": 50, "max_target_positions": 20, "begin_suppress_tokens": [3, 7]}
+WHISPER |= {f"{name}_token_id": i for i, name in enumerate(("pad", "bos", "eos"))}
 OLMO3 = SHAPE | {"hidden_size": 96, "sliding_window": 4, "layer_types": ["sliding_attention", "full_attention"]}
 
 DECODERS = {
@@ -648,6 +651,19 @@ PICTURES = {
     "deit, classes": (hf.DeiTForImageClassification, PATCHES | {"num_labels": 4}),
     "dinov2": (hf.Dinov2Model, DINO),
     "dinov2, registers": (hf.Dinov2WithRegistersModel, DINO | {"num_register_tokens": 3, "qkv_bias": False}),
+}
+
+SOUNDS = {
+    "whisper": (hf.WhisperForConditionalGeneration, WHISPER | {"suppress_tokens": [5, 9]}),
+    "whisper, unequal, relu": (
+        hf.WhisperForConditionalGeneration,
+        WHISPER | {"decoder_layers": 1, "activation_function": "relu", "begin_suppress_tokens": None},
+    ),
+    "whisper, more bands, untied": (
+        hf.WhisperForConditionalGeneration,
+        WHISPER | {"num_mel_bins": 128, "encoder_layers": 1, "tie_word_embeddings": False},
+    ),
+    "whisper, no head": (hf.WhisperModel, WHISPER),
 }
 
 T5S = (hf.T5ForConditionalGeneration, hf.MT5ForConditionalGeneration)

@@ -9,7 +9,7 @@ import transformers as hf
 from transformers.models.mpt import modeling_mpt
 
 from tests.nightly import often_named
-from tests.parity.checkpoints import BOTH, DECODERS, ENCODERS, FALCON_RW, MPT, PICTURES, written
+from tests.parity.checkpoints import BOTH, DECODERS, ENCODERS, FALCON_RW, MPT, PICTURES, SOUNDS, written
 from tests.parity.comparing import TOLERANCE, alike, assert_patterns, assert_scores, padding
 from tests.small import difference, ids
 from tfcore import load
@@ -133,6 +133,26 @@ def test_encoder_decoders(tmp_path, case):
         for i, pattern in enumerate(expected.cross_attentions):
             assert difference(seen[f"decoder.blocks.{i}.cross_attn.pattern"], pattern) < TOLERANCE
     assert ours.config.start_id == (settings.get("decoder_start_token_id") or 0)
+
+
+@pytest.mark.parametrize("case", often_named(SOUNDS, "whisper"))
+def test_sounds(tmp_path, case):
+    kind, settings = case
+    theirs = written(kind, settings, tmp_path)
+    ours, _ = load(tmp_path, device="cpu")
+    sound = ours.config.sound
+    heard = torch.randn(2, sound.mels, sound.frames, generator=torch.Generator().manual_seed(0))
+    answers = ids(2, 7, seed=1)
+    asked = {"decoder_input_ids": answers, "output_attentions": True, "output_hidden_states": True}
+    expected = theirs(input_features=heard, **asked)
+    output = ours(heard, decoder_ids=answers, capture=captured(ours.config))
+    assert_scores(output, expected, torch.ones(2, 7, dtype=torch.bool))
+    for stack, n in (("encoder", sound.places), ("decoder", 7)):
+        layers, every = getattr(ours.config, f"{stack}_layers"), torch.ones(2, n, dtype=torch.bool)
+        hidden, maps = (expected[f"{stack}_{what}"] for what in ("hidden_states", "attentions"))
+        assert_stack(output.activations, f"{stack}.", layers, hidden, maps, every)
+    for i, pattern in enumerate(expected.cross_attentions):
+        assert difference(output.activations[f"decoder.blocks.{i}.cross_attn.pattern"], pattern) < TOLERANCE
 
 
 def test_falcon_rw_rounds_the_biases_of_its_keys(tmp_path):

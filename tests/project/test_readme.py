@@ -7,7 +7,7 @@ import pytest
 
 from tfcore import shipped
 from tfcore.loading import real_models
-from tfcore.loading.checkpoints import of_pictures
+from tfcore.loading.checkpoints import reading
 from tfcore.views.reference.folklore.measure import CLAIMS
 from tfcore.views.reference.history.measure import milestones
 from tfcore.views.training.scaling.measure.known_models import MODELS
@@ -30,7 +30,8 @@ def test_the_models_that_ship_are_counted_and_named():
     assert f"{words[len(shipped()) - 6]} trained here" in COMPARISON
     assert set(re.findall(r"^\| \[`([\w-]+)`\]", MODELS_THAT_SHIP, re.MULTILINE)) == {
         *shipped(),
-        *of_pictures(),
+        *reading("pictures"),
+        *reading("sound"),
         *(model.name for model in real_models.MODELS),
     }
 

@@ -12,18 +12,19 @@ from torch import Tensor
 from tfcore.config import ModelConfig
 from tfcore.generation.captured_steps import CAPTURED_FROM, CapturedSteps, can_be_captured
 from tfcore.generation.sampling import UNFILTERED, Sampling, Stage, pick, uniform
-from tfcore.input_checks import check_vocabulary
+from tfcore.input_checks import ModelInput, check_vocabulary
 from tfcore.inspection.edits import Edit
 from tfcore.kv_cache import KVCache
 from tfcore.model import Output, Transformer
 
 Ids = Sequence[int] | Int[Tensor, " seq"] | Int[Tensor, "1 seq"]
+Read = Ids | Float[Tensor, "1 mel frame"]  # a spectrogram, of a model that reads sound
 Record = TypeVar("Record")
 
 
 def generate(
     model: "Transformer | DraftModel",
-    ids: Ids,
+    ids: Read,
     sampling: Sampling = UNFILTERED,
     *,
     max_new_tokens: int = 64,
@@ -35,7 +36,7 @@ def generate(
     """The ids that continue `ids`, at most max_new_tokens of them; fewer where the context is full.
 
     Args:
-        ids: the text so far; of an encoder-decoder, what its encoder reads.
+        ids: the text so far; of an encoder-decoder, what its encoder reads, ids or a sound (tfcore.sounds.log_mel).
         sampling: how each is drawn; with a temperature of 0 the most likely one is taken.
         seed: of the draws; the same seed gives the same text.
         stop_ids: each of them ends the text, as its last id.
@@ -171,7 +172,7 @@ class Reader:
     def __init__(
         self,
         model: Transformer | DraftModel,
-        ids: Ids,
+        ids: Read,
         *,
         max_new_tokens: int,
         decoder_ids: Ids | None = None,
@@ -187,10 +188,15 @@ class Reader:
                 f"a model with architecture={config.architecture!r} and head={config.head!r} does not continue texts; "
                 "take a decoder or an encoder-decoder with head='lm'"
             )
-        self.model, self.source, self.edits = model, None, tuple(edits)
-        self.prompt = _listed(ids, config)
+        self.model, self.edits = model, tuple(edits)
+        self.source: ModelInput | None = None
+        if config.sound is not None:
+            self.source = torch.as_tensor(ids).to(model.device, model.dtype)
+        else:
+            self.prompt = _listed(ids, config)
         if config.architecture == "encoder-decoder":
-            self.source = torch.tensor([self.prompt], device=model.device)
+            if config.sound is None:
+                self.source = torch.tensor([self.prompt], device=model.device)
             self.prompt = [config.start_id] if decoder_ids is None else _listed(decoder_ids, config)
         elif decoder_ids is not None:
             raise ValueError("decoder_ids go with an encoder-decoder; give ids alone to a decoder-only model")
@@ -218,7 +224,7 @@ class Reader:
         if self.source is None:
             output = self.model(tokens, cache=self.cache, edits=self.edits)
         else:
-            source = self.source.expand(len(tokens), -1)
+            source = self.source.expand(len(tokens), *self.source.shape[1:])
             assert isinstance(self.model, Transformer)  # only these have an encoder
             output = self.model(source, decoder_ids=tokens, cache=self.cache, edits=self.edits)
         return output.logits.float().cpu()
@@ -231,8 +237,9 @@ class Reader:
             n: how many new ids there are already.
         """
         writing = self.model.config.writing
-        if writing.never:
-            scores = scores.index_fill(-1, torch.tensor(writing.never), -math.inf)
+        never = (*writing.never, *writing.not_first) if n == 0 else writing.never
+        if never:
+            scores = scores.index_fill(-1, torch.tensor(never), -math.inf)
         forced = writing.first if n == 0 and len(self.prompt) == 1 else None
         if n == self.capacity - 1 and writing.last is not None:
             forced = writing.last
@@ -250,7 +257,7 @@ class Reader:
         return logits.float().cpu()
 
 
-def _listed(ids: Ids, config: ModelConfig) -> list[int]:
+def _listed(ids: Read, config: ModelConfig) -> list[int]:
     """The ids as a list, whether they come as one or as a tensor of one row."""
     if isinstance(ids, Tensor):
         if ids.is_floating_point() or ids.ndim not in (1, 2) or (ids.ndim == 2 and len(ids) != 1):

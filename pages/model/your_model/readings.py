@@ -95,12 +95,12 @@ def show_loaded(p: Panel, name: str) -> None:
         two.metric("Active per token", short(count.active), help=whole(count.active))
     else:
         two.metric("Memory of its weights", gigabytes(model.weight_bytes), help=str(kept))
-    if config.patches is None:
-        three.metric("Vocabulary", whole(config.vocab_size))
-        four.metric("Context", whole(config.max_seq_len), help="tokens it can read at once")
-    else:
+    if config.patches is not None:
         three.metric("Picture", f"{config.patches.side} × {config.patches.side}", help="pixels")
         four.metric("Tokens", whole(config.max_seq_len), help=str(say.tokens_of_picture(config.patches)))
+    else:
+        three.metric("Vocabulary", whole(config.vocab_size))
+        four.metric("Context", whole(config.max_seq_len), help="tokens it can read, or write, at once")
     table, speech = st.columns([2, 3], gap="large")
     with table:
         st.markdown(f"**How it is built.** {say.Built(config)}")
@@ -113,6 +113,10 @@ def show_loaded(p: Panel, name: str) -> None:
         with speech:
             st.markdown(f"**What it reads.** {say.tokens_of_picture(config.patches)}")
             links.to(PICTURES, {"vit": name}, "its attention over a picture", ":material/arrow_outward:")
+        return
+    if config.sound is not None:
+        with speech:
+            st.markdown(f"**What it reads.** {say.tokens_of_sound(config.sound)}")
         return
     with speech:
         speak(p, name, tokenizer)

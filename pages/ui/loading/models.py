@@ -35,7 +35,8 @@ KINDS: dict[Architecture, str] = {
     "encoder-decoder": "an encoder-decoder",
 }
 # What a page reads of each layer of a model: hybrids have a state or a convolution in the place of some attention
-Reads: TypeAlias = Literal["every head", "a head", "a head or a state", "the stream", "pictures"]
+Reads: TypeAlias = Literal["every head", "a head", "a head or a state", "the stream", "pictures", "sound"]
+SHOWN_ON = {"pictures": "Pictures", "sound": "Sound"}  # what some models read -> the page on them
 OTHER_SCORES = {
     "several": "it judges several classes of a text, each by itself",
     "number": "it gives a text numbers and no classes",
@@ -59,8 +60,8 @@ def choose(
         why_not: of a config and a tokenizer, a sentence that says why such a model will not do on this page, or None.
             A shipped one is then not on the list; a visitor's own is, and the page says why.
         reads: what the page shows of the layers: the attention of all of them, that of one which a visitor chooses,
-            that or the matrix that a state implies, or nothing but what goes in and comes out; or "pictures", which
-            such a model reads in the place of texts.
+            that or the matrix that a state implies, or nothing but what goes in and comes out; or "pictures" or
+            "sound", which such a model reads in the place of texts.
         options: name -> label of what is on the list besides this visitor's own; None means what ships and will do.
     """
     said = _wanted(key)
@@ -69,7 +70,7 @@ def choose(
     listed = {**(options or {name: name for name in fitting(*architectures, why_not=why_not)}), **own_names}
     name = controls.select(label, key, list(listed), default, listed)
     if name not in mine:
-        known = said in available() and said not in listed
+        known = said in checkpoints.here() and said not in listed
         if known and (problem := _misfit(*checkpoints.described(str(said)), architectures, why_not, reads)):
             notices.add(key, f"{said} does not fit here: {problem.rstrip('.')}. Shown instead: {name}", value=name)
         elif said in (bad := real_models.damaged()):
@@ -198,10 +199,16 @@ def _misfit(
     config: ModelConfig, tokenizer: Any, architectures: tuple[Architecture, ...], why_not: WhyNot | None, reads: Reads
 ) -> str | None:
     """Why a model will not do on a page, or None."""
-    if reads == "pictures":
-        return None if config.patches is not None else "it reads texts, and what is shown here is made of pictures."
+    if reads in SHOWN_ON:
+        return None if config.reads == reads else other_input(config, reads)
     problem = unfit(config, architectures) or without_heads(config, reads)
     return problem or (why_not(config, tokenizer) if why_not else None)
+
+
+def other_input(config: ModelConfig, of: str) -> str:
+    """Why a model that reads pictures or sound, or texts alone, will not do on a page about something else."""
+    where = f"; the page {SHOWN_ON[config.reads]} shows it" if config.reads in SHOWN_ON else ""
+    return f"it reads {config.reads}, and what is shown here is made of {of}{where}."
 
 
 def without_heads(config: ModelConfig, reads: Reads) -> str | None:
@@ -221,8 +228,8 @@ def without_heads(config: ModelConfig, reads: Reads) -> str | None:
 
 def unfit(config: ModelConfig, architectures: tuple[Architecture, ...]) -> str | None:
     """Why a model of another architecture will not do, or None; no architectures mean that any will."""
-    if config.patches is not None:
-        return "it reads pictures, and what is shown here is made of texts."
+    if config.reads != "texts":
+        return other_input(config, "texts")
     kind = config.architecture
     if not architectures or kind in architectures:
         return None

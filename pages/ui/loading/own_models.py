@@ -211,16 +211,16 @@ def _state(folder: Path) -> str:
 
 
 def _try_out(model: Any, tokenizer: Any) -> None:
-    """Check that the model and its tokenizer can read a few texts, or a model of pictures one of them.
+    """Check that the model and its tokenizer can read a few texts; of a model of pictures or sound, one of them.
 
     Raises:
         ValueError: the tokenizer fails, or the model gives numbers that are none.
     """
-    from tfcore.measures.one_text import is_finite, is_finite_of_picture
+    from tfcore.measures.one_text import is_finite, is_finite_of_nothing
     from tfcore.tokenizers.vocabulary import sample
 
-    if model.config.patches is not None:
-        if not is_finite_of_picture(model):
+    if model.config.reads != "texts":
+        if not is_finite_of_nothing(model):
             raise ValueError(NOT_FINITE)
         return
     for said in TRIALS:

@@ -12,7 +12,8 @@ from pages.ui.loading import model_settings, own_models
 from tests.pages.figures import figures
 from tests.pages.own_models import brought, keys, wait_for
 from tests.pages.visits import opened, run, said
-from tests.parity.checkpoints import PICTURES, written
+from tests.parity.checkpoints import PICTURES, SOUNDS, written
+from tests.tokenizers.test_foreign_tokenizers import byte_level
 from tfcore.measures.quantities import gigabytes
 from tfcore.views.model.your_model import measure as your_model
 
@@ -88,9 +89,25 @@ def test_a_model_of_pictures_says_what_it_reads_and_is_none_of_pages_about_texts
     test = opened("model/your_model/page.py", model="./seeing")
     assert "A picture of 14 by 14 pixels is 9 patches of 4 by 4, after 1 learned token: CLS." in said(test, "markdown")
     heads = opened("foundations/heads/page.py", model="./seeing")
-    assert "./seeing: it reads pictures, and what is shown here is made of texts." in said(heads, "info")
+    refused = "./seeing: it reads pictures, and what is shown here is made of texts; the page Pictures shows it."
+    assert refused in said(heads, "info")
     assert not test.exception
     assert not heads.exception
+
+
+def test_a_model_of_sound_says_what_it_reads_and_is_none_of_pages_about_texts(allowed):
+    kind, settings = SOUNDS["whisper"]
+    written(kind, settings | {"vocab_size": 320}, allowed / "hearing")
+    byte_level().save(str(allowed / "hearing" / "tokenizer.json"))
+    brought("./hearing")
+    test = opened("model/your_model/page.py", model="./hearing")
+    said_of_it = "A sound of up to 1 seconds is a spectrogram of 100 frames by 8 bands"
+    assert said_of_it in said(test, "markdown")
+    for page in ("foundations/heads/page.py", "inside/flow/page.py"):
+        other = opened(page, model="./hearing")
+        refused = "./hearing: it reads sound, and what is shown here is made of texts; the page Sound shows it."
+        assert refused in said(other, "info")
+        assert not other.exception
 
 
 @pytest.mark.parametrize(("spare", "fits"), [(0, True), (-1, False)])

@@ -43,6 +43,7 @@ from tfcore.loading.families.stablelm import STABLELM
 from tfcore.loading.families.starcoder2 import STARCODER2
 from tfcore.loading.families.t5 import MT5, T5, UMT5
 from tfcore.loading.families.vit import DEIT, DINOV2, DINOV2_WITH_REGISTERS, VIT
+from tfcore.loading.families.whisper import WHISPER
 
 _TRUNKS: dict[str, Family] = {
     "gpt2": GPT2,
@@ -112,6 +113,7 @@ _TRUNKS: dict[str, Family] = {
     "mbart": MBART,
     "marian": MARIAN,
     "m2m_100": M2M100,
+    "whisper": WHISPER,
     "vit": VIT,
     "deit": DEIT,
     "dinov2": DINOV2,

@@ -10,7 +10,8 @@ from tfcore.loading.checkpoints import HALF_FROM
 from tfcore.measures.precision import Dtype
 from tfcore.measures.quantities import counted, gigabytes, round_count, span, whole
 from tfcore.measures.token_text import visible
-from tfcore.part_configs import PatchesConfig
+from tfcore.part_configs import PatchesConfig, SoundConfig
+from tfcore.sounds import HOP, RATE
 from tfcore.views.finding import Finding, Statement, state
 from tfcore.views.model.your_model.measure import FirstWords, Need, RoundTrip
 
@@ -127,6 +128,22 @@ def tokens_of_picture(patches: PatchesConfig) -> Statement:
         size=patches.size,
         learned=counted(len(patches.tokens), "learned token"),
         names=", ".join(patches.tokens),
+    )
+
+
+def tokens_of_sound(sound: SoundConfig) -> Statement:
+    """The positions that a model makes of a sound."""
+    words = (
+        "A sound of up to {seconds:g} seconds is a spectrogram of {frames:,} frames by {mels} bands, of which two "
+        "convolutions make {places:,} positions; its decoder writes down what was said."
+    )
+    return state(
+        "positions of a sound",
+        words,
+        seconds=sound.frames * HOP / RATE,
+        frames=sound.frames,
+        mels=sound.mels,
+        places=sound.places,
     )
 
 
