@@ -1,8 +1,12 @@
-"""Files that anybody may have written: read within limits, and refused in one sentence."""
+"""Files that anybody may have written, read within limits and refused in one sentence; files written as a whole."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 MAX_JSON_BYTES = 1_000_000
 MOST_VALUES = 400_000  # in JSON; DeepSeek V3's index has 91,991, and a million small lists take 0.1 GB and a second
@@ -81,6 +85,22 @@ def check_file(path: Path) -> None:
         raise CheckpointError(f"{path} cannot be read: it is a folder")
     there = path.is_symlink() or path.exists()
     raise CheckpointError(f"{path} is no ordinary file" if there else f"{path} is missing")
+
+
+@contextmanager
+def as_a_whole(path: Path) -> Iterator[Path]:
+    """A path to write to, beside this one, whose place it takes when all is written: whoever stops in between leaves
+    what was there before, and nothing that is cut off. Folders are made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f"{path.name}.new")
+    yield beside
+    beside.replace(path)
+
+
+def write_array(path: Path, array: np.ndarray) -> None:
+    """An .npy file of an array, as a whole or not at all."""
+    with as_a_whole(path) as beside, beside.open("wb") as file:
+        np.save(file, array, allow_pickle=False)
 
 
 def size(n: int) -> str:

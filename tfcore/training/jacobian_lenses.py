@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from tfcore import files
 from tfcore.inspection.edits import LEAF
 from tfcore.measures.lenses import stages
 from tfcore.model import Transformer
@@ -78,8 +79,8 @@ def mean_jacobians(
     for i in range(done, len(rows)):
         sums[i % HALVES] += _of_text(model, rows[i], names, first, at_once)
         if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            save_file({"sums": sums, "rows": torch.tensor(i + 1)}, path)
+            with files.as_a_whole(path) as beside:
+                save_file({"sums": sums, "rows": torch.tensor(i + 1)}, beside)
         report(i + 1)
     return MeanJacobians(names, sums / (len(rows) / HALVES), len(rows))
 

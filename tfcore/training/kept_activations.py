@@ -10,6 +10,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from tfcore import files
 from tfcore.inspection.transcoders import TranscoderConfig
 from tfcore.loading import disk
 from tfcore.model import Transformer
@@ -29,7 +30,6 @@ def keep_activations(
 ) -> None:
     """Read all rows and write the named activations to files in a folder; files that are there stay as they are."""
     began, read = time.monotonic(), 0
-    folder.mkdir(parents=True, exist_ok=True)
     parts = rows.split(IN_A_FILE)
     for i, part in enumerate(parts):
         path = folder / f"{i:05d}.safetensors"
@@ -37,9 +37,9 @@ def keep_activations(
             continue
         passes = [model.activations(ids.to(model.device), names) for ids in part.split(ROWS)]
         kept = {name: torch.cat([one[name] for one in passes]).half().cpu() for name in names}
-        with disk.writing("activations that are kept", sum(one.nbytes for one in kept.values()), path):
-            save_file(kept, path.with_suffix(".new"))
-            path.with_suffix(".new").replace(path)
+        needed = sum(one.nbytes for one in kept.values())
+        with disk.writing("activations that are kept", needed, path), files.as_a_whole(path) as beside:
+            save_file(kept, beside)
         read += part.numel()
         rate = read / max(time.monotonic() - began, 1e-9)
         to_come = rows.numel() - sum(one.numel() for one in parts[: i + 1])

@@ -20,6 +20,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from tfcore import files
 from tfcore.device import device as pick_device
 from tfcore.experts import Experts
 from tfcore.loading import disk
@@ -285,11 +286,10 @@ class TrainingState:
 
     def save(self, step: int) -> None:
         """Write atomically: a kill in the middle leaves the previous state whole."""
-        temporary, tensors = self.path.with_suffix(".tmp"), tensors_of(self.model, self.optimizer)
-        with disk.writing("the state of this training", sum(one.nbytes for one in tensors.values()), self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            save_file(tensors, temporary, metadata={"step": str(step)})
-            temporary.replace(self.path)
+        tensors = tensors_of(self.model, self.optimizer)
+        needed = sum(one.nbytes for one in tensors.values())
+        with disk.writing("the state of this training", needed, self.path), files.as_a_whole(self.path) as beside:
+            save_file(tensors, beside, metadata={"step": str(step)})
 
     def restore(self) -> int:
         """Load what an earlier run left; returns its step, 0 when there is none."""

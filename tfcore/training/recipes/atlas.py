@@ -12,6 +12,7 @@ from jaxtyping import Float, Integer
 from numpy import ndarray
 from safetensors.numpy import load_file, save_file
 
+from tfcore import files
 from tfcore.measures.atlas.ablation import ablate_heads, sampled
 from tfcore.measures.atlas.atlas import Atlas, atlas_of, load_atlas, save_atlas
 from tfcore.measures.atlas.ranks import head_ranks
@@ -132,8 +133,7 @@ def written_ids(source: str, path: Path, recipe: AtlasRecipe = ATLAS) -> Integer
     if not path.is_file():
         (model, tokenizer), rows, starts = with_tokenizer(recipe.writer), recipe.written[source], WRITTEN[source]()
         parts = written_texts(model, tokenizer, rows, 2 * recipe.length + 1, recipe.seed, starts=starts)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        np.save(path, torch.cat(list(parts)).numpy().astype(np.uint16), allow_pickle=False)
+        files.write_array(path, torch.cat(list(parts)).numpy().astype(np.uint16))
     return np.load(path, allow_pickle=False)
 
 
@@ -208,9 +208,8 @@ def _effects(
 
 def _keep(path: Path, arrays: Mapping[str, ndarray]) -> None:
     """Write a file as a whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    save_file(dict(arrays), path.with_suffix(".new"))
-    path.with_suffix(".new").replace(path)
+    with files.as_a_whole(path) as beside:
+        save_file(dict(arrays), beside)
 
 
 def _progress(done: int, total: int, before: int, began: float, tokens: int) -> Progress:

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 import torch
 
+from tfcore import files
 from tfcore.inspection.transcoders import Transcoder, TranscoderConfig
 from tfcore.loading.checkpoints import PRETRAINED
 from tfcore.loading.transcoders import FOLDER, Transcoders, load_transcoders, save_transcoders
@@ -202,8 +203,7 @@ def stream_of(
     if name in ATLAS.written:
         return written_ids(name, path).flatten()
     if not path.is_file():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        np.save(path, _read_or_written(name, recipe, corpus, model, tokenizer).astype(np.uint16), allow_pickle=False)
+        files.write_array(path, _read_or_written(name, recipe, corpus, model, tokenizer).astype(np.uint16))
     return np.load(path, allow_pickle=False)
 
 
