@@ -53,6 +53,15 @@ def in_small(name: str, dropout: float) -> Any:
         return replace(recipe, n_features=40, top_k=4, seq=24, settings=small, tuning=replace(small, bfloat16=True))
     if name == "tuned-lens":
         return replace(recipe, models=("stories-learned",), seq=24, settings=replace(settings, rows=4))
+    if name == "smollm2-lenses":
+        few = {"sources": {"tinystories": 0.5, "classics": 0.5}, "jacobian_rows": 2, "regressed_rows": 4}
+        stages, small = ("blocks.0.resid_pre", "blocks.1.resid_post"), replace(settings, rows=2)
+        few |= {"measured_rows": 2, "held_out": 0.5, "seq": 24, "settings": small}
+        return replace(recipe, model="stories-learned", stages=stages, **few)
+    if name == "colours":
+        patches = replace(recipe.model.patches, side=16)
+        model = recipe.model.changed(d_model=16, n_layers=2, n_heads=2, d_ff=24, patches=patches, max_seq_len=7)
+        return replace(recipe, model=model, held_out=1, settings=replace(settings, rows=4))
     if name == "induction":
         return replace(recipe, frames=(0, 4, 8), seq=24)
     if name == "translate":
