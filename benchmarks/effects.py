@@ -64,6 +64,7 @@ WHAT = {
     "set": "a set of 12 prompts: ten parts ablated, all outputs patched",
     "graph": "stories: an attribution graph of 12 tokens, drawn",
     "longer": "stories: an attribution graph of 24 tokens, drawn",
+    "deeper": "an attribution graph of 24 tokens through seven layers' transcoders, drawn",
 }
 ASKED = {  # seconds, on two cores
     "estimated": 2,
@@ -76,6 +77,7 @@ ASKED = {  # seconds, on two cores
     "skip": 4,
     "graph": 1.2,
     "longer": 4.5,
+    "deeper": 10,
 }
 STORY = "Once upon a time there was a little dog named Max. Max had a red ball. One day the little dog lost the red"
 PROMPTS = 12  # of the set, of half as many tokens
@@ -117,8 +119,9 @@ def measure(rounds: dict[int, int] | None = None, device: str = "cpu", name: str
         "atlas": partial(measured_heads, model, tokenizer, ids[0].tolist()),
         "ablated": partial(ablated, model, ids[0].tolist()),
         "set": partial(prompts, model, ids[0].tolist()),
-        "graph": partial(graph, 12),
-        "longer": partial(graph, 24),
+        "graph": partial(graph, "stories", 12),
+        "longer": partial(graph, "stories", 24),
+        "deeper": partial(graph, name, 24),
         "one": partial(model, ids),
     }
     with torch.no_grad():
@@ -181,12 +184,12 @@ def prompts(model: Transformer, ids: list[int]) -> list[object]:
     return list(measure_set(model, [EncodedPrompt(one, one[::-1], quantity) for one in texts]))
 
 
-def graph(tokens: int) -> DrawnGraph:
-    """Of a story by the model whose transcoders ship, for the logit of any one token."""
-    model, tokenizer = tfcore.load("stories")
+def graph(name: str, tokens: int) -> DrawnGraph:
+    """Of a story by a model whose transcoders ship, for the logit of any one token."""
+    model, tokenizer = tfcore.load(name)
     assert tokenizer is not None
-    traced = trace_text(model, tokenizer, "stories", STORY, tokens, token=100, against=None)
-    return draw_traced(model, tokenizer, "stories", traced, NODES, EDGES, grouped=True)
+    traced = trace_text(model, tokenizer, name, STORY, tokens, token=100, against=None)
+    return draw_traced(model, tokenizer, name, traced, NODES, EDGES, grouped=True)
 
 
 def table(result: Mapping[str, Any]) -> str:
