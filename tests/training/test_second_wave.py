@@ -12,7 +12,7 @@ from tfcore.model import Transformer
 from tfcore.training import data
 from tfcore.training.ladder import SHIPPED, read_table
 from tfcore.training.recipes.ladder_second_wave import SECOND_WAVE, TABLE, measured, rungs
-from tfcore.training.second_wave import BASE, CAP, REGISTERS, switched
+from tfcore.training.second_wave import BASE, CAP, HYPER, MULTI_TOKEN, REGISTERS, WIDENED, switched
 
 CONFIGS = switched(SECOND_WAVE.model)
 CHANGED = {
@@ -47,6 +47,7 @@ def test_the_other_switches():
         vocab_size=base.vocab_size + REGISTERS, max_seq_len=base.max_seq_len + REGISTERS
     )
     assert CONFIGS["Muon"] == base
+    assert CONFIGS[MULTI_TOKEN] == CONFIGS[HYPER] == base
 
 
 def test_latent_attention_caches_half_as_many_numbers():
@@ -62,7 +63,8 @@ def test_all_are_trained_alike_but_for_the_optimiser():
     assert {rung.before for rung in ladder if rung.labels["switch"] != "registers"} == {()}
     assert {rung.before for rung in ladder if rung.labels["switch"] == "registers"} == {(2048, 2049, 2050, 2051)}
     for rung in ladder:
-        assert Transformer(rung.model, rung.seed)(torch.zeros(1, 8, dtype=torch.int64)).logits.isfinite().all()
+        assert rung.build is WIDENED.get(rung.labels["switch"], Transformer)
+        assert rung.build(rung.model, rung.seed)(torch.zeros(1, 8, dtype=torch.int64)).logits.isfinite().all()
 
 
 def test_what_stands_before_a_text_stands_before_every_row():

@@ -29,6 +29,7 @@ class Rung:
         labels: what tells it from the others; the first columns of its row.
         seed: of its weights; the data depend on it too.
         before: ids that stand before each text and are not predicted.
+        build: (model, seed) -> the model with its first weights.
     """
 
     labels: Mapping[str, str | int]
@@ -36,6 +37,7 @@ class Rung:
     settings: TrainingSettings
     seed: int = 0
     before: tuple[int, ...] = ()
+    build: Callable[[ModelConfig, int], Transformer] = Transformer
 
     @property
     def name(self) -> str:
@@ -87,10 +89,14 @@ def climb(
     table: Path,
     measure: Callable[[Transformer], dict[str, float]],
     report: Callable[[Progress], None],
+    keep: Callable[[Rung, Transformer], None] = lambda _, __: None,
 ) -> list[dict[str, Any]]:
     """Train every rung that the table has no row of yet, and add its row: labels, seed, settings, what was measured.
 
     Each source is drawn as often as it is long, so that no text counts more than another.
+
+    Args:
+        keep: called with each trained model before its row is added, to keep more of it.
     """
     processes, runs = Processes.join(), table.parent / "run"
     weights = {name: float(len(stream)) for name, stream in halves.train.items()}
@@ -106,9 +112,10 @@ def climb(
             batch.targets[:, : len(rung.before)] = data.IGNORE
             return batch
 
-        model = train(Transformer(rung.model, rung.seed), batches, rung.settings, runs / rung.name, report=report)
+        model = train(rung.build(rung.model, rung.seed), batches, rung.settings, runs / rung.name, report=report)
         if processes.rank == 0:
             with torch.no_grad():
+                keep(rung, model)
                 add_row(table, row(rung, seq) | {name: round(value, 5) for name, value in measure(model).items()})
             shutil.rmtree(runs / rung.name)
     return read_table(table)

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from tfcore.attention import EachNorm
+from tfcore.training.hyper_connections import HyperConnection
 
 Optimiser = Literal["adamw", "adam", "sgd", "muon"]
 Schedule = Literal["cosine", "inverse_sqrt", "constant"]
@@ -17,9 +18,11 @@ MUON_MOMENTUM = 0.95  # of torch.optim.Muon and of the published code
 def decay_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
     """Parameters in two groups: matrices decay, vectors (norm scales, biases) and embedding tables do not.
 
-    Decaying a scale pulls it to zero, which is no simpler a model; matrices are where decay regularises.
+    Decaying a scale pulls it to zero, which is no simpler a model; matrices are where decay regularises. The weights of
+    hyper-connections begin at 1 and do not decay (arXiv:2409.19606, section 4).
     """
-    without = {id(p) for m in model.modules() if isinstance(m, nn.Embedding | EachNorm) for p in m.parameters()}
+    kept = nn.Embedding | EachNorm | HyperConnection
+    without = {id(p) for m in model.modules() if isinstance(m, kept) for p in m.parameters()}
     decay = [p for p in model.parameters() if p.ndim >= 2 and id(p) not in without]
     rest = [p for p in model.parameters() if p.ndim < 2 or id(p) in without]
     return [{"params": decay, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]

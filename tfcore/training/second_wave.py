@@ -3,13 +3,18 @@
 from typing import Literal
 
 from tfcore.config import ModelConfig
+from tfcore.model import Transformer
 from tfcore.part_configs import LayerConfig, PositionsConfig
+from tfcore.training.hyper_connections import HyperTransformer
 from tfcore.training.modernisation import SWITCHES
+from tfcore.training.multi_token import MultiTokenTransformer
 
 BASE = "base"
 CAP = 10.0  # of scores: the base's come to 15 or more, far below the 50 of Gemma 2 (arXiv:2408.00118, section 2)
 REGISTERS = 4  # learned tokens before each text, as before the patches of a picture (arXiv:2309.16588, section 2.2)
 OPTIMISED: dict[str, Literal["adamw", "muon"]] = {"Muon": "muon"}  # the same model with another optimiser
+MULTI_TOKEN, HYPER = "multi-token", "hyper-connections"
+WIDENED: dict[str, type[Transformer]] = {MULTI_TOKEN: MultiTokenTransformer, HYPER: HyperTransformer}  # more around it
 
 
 def base_of(first: ModelConfig) -> ModelConfig:
@@ -50,4 +55,5 @@ def switched(base: ModelConfig) -> dict[str, ModelConfig]:
         ),
         "registers": base.changed(vocab_size=base.vocab_size + REGISTERS, max_seq_len=base.max_seq_len + REGISTERS),
         "gate": base.changed(attn_gate=True),
+        **dict.fromkeys(WIDENED, base),
     }

@@ -15,8 +15,9 @@ FACTS = Facts(
     shows="from the block of 2017 to today's, one switch at a time, drawn before and after: parameters and KV cache "
     "counted for three sizes, prefill and decode latency measured while you look, held-out losses of 27 models "
     "trained alike, three for each version; soft caps, learned sinks and QK-norm, switched on in one head of a model; "
-    "eight switches after 2023 and Muon, each alone against one base, trained with three seeds: the difference of the "
-    "loss with its interval, scores, weight on the first token, the stream; the first token of your text in every head",
+    "ten switches after 2023 and Muon, each alone against one base, trained with three seeds: the difference of the "
+    "loss with its interval, scores, weight on the first token, the stream; how often a second prediction is "
+    "confirmed, the learned weights between four streams; the first token of your text in every head",
     sections=Sections(
         label="Switches", key="era", names={"first": "from 2017 to today", "second": "after 2023, one by one"}
     ),

@@ -9,6 +9,7 @@ from pages.ui.components.figure import Event
 from pages.ui.frame import panel
 from pages.ui.loading import model_map, models
 from pages.ui.reading import say_nothing_read, text_box
+from tfcore.training.second_wave import HYPER, MULTI_TOKEN
 from tfcore.views.model import modern as views
 from tfcore.views.model.modern import measure, say
 
@@ -17,8 +18,14 @@ LIVE: dict[str, tuple[str, dict[str, str], str]] = {  # where a switch is comput
     "QK-norm": (_HERE, {"switch": "norm"}, "On one head"),
     "soft cap": (_HERE, {"switch": "cap"}, "On one head"),
     "sink": (_HERE, {"switch": "sink"}, "On one head"),
+    MULTI_TOKEN: ("inference/generation/page.py", {"show": "speculative"}, "Guesses of a draft model"),
     "MLA": ("inference/kv_cache/page.py", {"part": "large", "of": "deepseek_v2"}, "What is cached of a token"),
     "Muon": ("training/lab/page.py", {"show": "changes", "choice": "optimiser", "optimiser": "muon"}, "In the lab"),
+}
+
+MORE_TO_SEE = {
+    HYPER: " The four streams are the same before the first layer, so the rows of its weights change alike: they "
+    "differ from there on, where the layer has written to each with another weight."
 }
 
 
@@ -41,6 +48,8 @@ def second_wave() -> None:
                 "fewer cached numbers": {"wave": "MLA"},
                 "a score of no token": {"wave": "sink"},
                 "another optimiser": {"wave": "Muon"},
+                "two tokens ahead": {"wave": MULTI_TOKEN},
+                "four streams": {"wave": HYPER},
             }
         )
         with p.controls:
@@ -48,6 +57,8 @@ def second_wave() -> None:
             st.markdown(AFTER_2023[name])
             if name in LIVE:
                 links.to(*LIVE[name], ":material/arrow_outward:")
+            if name == HYPER:
+                seed = controls.slider("Seed of the weights", "mixed", 0, len(wave.base.losses) - 1, 0)
         with p.picture:
             p.show(views.second_wave(name), on_click=click)
         chosen = versions[name]
@@ -57,11 +68,15 @@ def second_wave() -> None:
                 with column:
                     st.markdown(f"**{side}:** {version.name}")
                     model_map.show(views.change(version.config, last, version.name, side))
+        if name == MULTI_TOKEN:
+            p.show(views.second_guesses())
+        elif name == HYPER:
+            p.show(views.connections(seed))
         p.what_to_see(
             f"{say.clear_differences(wave)} Each switch is alone here, and all have one learning rate and a short "
             "training: one that wants another rate or more steps looks worse than it is. Most were made for what large "
             "models suffer from, such as scores that grow until training breaks or a cache that does not fit; the "
-            "panels beside the loss show what they do to that in a small one."
+            f"panels beside the loss show what they do to that in a small one.{MORE_TO_SEE.get(name, '')}"
         )
         p.question(
             "A switch leaves the loss of these models as it is. Why might a large model have it all the same?",

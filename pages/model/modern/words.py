@@ -1,7 +1,9 @@
 """The page on modern blocks: what each switch is, whence it comes, and the sizes that are counted."""
 
 from tfcore.presets import NAMES
+from tfcore.training.hyper_connections import STREAMS
 from tfcore.training.modernisation import first_of
+from tfcore.training.multi_token import WEIGHT
 from tfcore.training.recipes.ladder_modernisation import MODERNISATION
 from tfcore.training.second_wave import CAP, REGISTERS
 from tfcore.views.model.modern.measure import tying
@@ -61,4 +63,12 @@ AFTER_2023 = {
     "token needs (arXiv:2309.16588 for pictures; arXiv:2309.17453, section 3.3, one for texts).",
     "Muon": "The base, trained with Muon in the place of AdamW, on the same batches and at the same rate: the momentum "
     "of each matrix of the blocks is made nearly orthogonal before the step (arXiv:2502.16982).",
+    "multi-token": "One more block behind the decoder reads its state and the embedding of the next token, and "
+    "predicts the token **after** it through the same unembedding; its loss joins with a weight of "
+    f"{WEIGHT:g} (DeepSeek-V3, arXiv:2412.19437, section 2.2; arXiv:2404.19737). The block can be left out "
+    "afterwards, or guess ahead.",
+    "hyper-connections": f"{STREAMS} residual streams in the place of one: each layer reads a weighted sum of them, "
+    "writes to each with a weight of its own, and a matrix mixes the streams, all learned: "
+    f"{STREAMS * (STREAMS + 2)} numbers for each layer. At first all is as in a pre-norm block "
+    "(arXiv:2409.19606, section 2, the static form).",
 }

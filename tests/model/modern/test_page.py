@@ -102,6 +102,14 @@ def test_muon_changes_no_part_of_the_block():
     assert "**after:**" not in said(test, "markdown")
 
 
+def test_what_more_is_kept_of_two_switches_is_drawn():
+    assert "were measured." in figures(opened(era="second", wave="multi-token"))["second-guesses"][0]["caption"]
+    test = opened(era="second", wave="hyper-connections", mixed="2")
+    assert "goes into each other one" in figures(test)["connections"][0]["caption"]
+    assert "the rows of its weights change alike" in said(test, "markdown")
+    assert "the rows of its weights change alike" not in said(opened(era="second", wave="sink"), "markdown")
+
+
 def test_a_click_on_a_row_chooses_its_switch(monkeypatch):
     chosen = {}
     monkeypatch.setattr(second_wave.controls, "set_values", chosen.update)

@@ -169,9 +169,9 @@ RECIPES: dict[str, Entry] = {
         SECOND_WAVE,
         lambda _: of_second_wave(SHIPPED),
         "a table: switches of blocks after 2023 and Muon, each alone against one base",
-        "10 minutes",
-        "30 models of 0.41 M tokens; a gate takes 0.14 nats per token off, a sink 0.015, norms after cost 0.14; of a "
-        "soft cap there is no difference",
+        "15 minutes",
+        "36 models of 0.41 M tokens; a gate and hyper-connections take 0.14 nats per token off, a sink 0.015, norms "
+        "after cost 0.14; of a soft cap and multi-token prediction there is no difference",
         measured_on_corpus=False,
     ),
     "ladder-positions": Entry(

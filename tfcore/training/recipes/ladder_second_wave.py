@@ -11,12 +11,16 @@ from tfcore.measures.text_loss import position_losses
 from tfcore.model import Transformer
 from tfcore.training.alike import seed_difference
 from tfcore.training.data import prefixed
-from tfcore.training.ladder import Halves, Rung, climb, rows_of
+from tfcore.training.hyper_connections import connections_of
+from tfcore.training.ladder import Halves, Rung, add_row, climb, rows_of
 from tfcore.training.loop import Processes, Progress, TrainingSettings
+from tfcore.training.multi_token import MultiTokenTransformer, second_guesses
 from tfcore.training.recipes.ladder_modernisation import MODERNISATION
-from tfcore.training.second_wave import BASE, OPTIMISED, base_of, switched
+from tfcore.training.second_wave import BASE, OPTIMISED, WIDENED, base_of, switched
 
 TABLE = "second_wave.csv"
+GUESSES = "multi_token.csv"  # of the second prediction: a row a seed
+CONNECTIONS = "hyper_connections.csv"  # a row for each row of the matrix around a layer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +58,14 @@ def rungs(recipe: SecondWaveRecipe) -> list[Rung]:
         settings = replace(recipe.settings, optimiser=OPTIMISED.get(name, "adamw"))
         before = tuple(range(recipe.model.vocab_size, model.vocab_size))  # registers
         ladder += [
-            Rung(labels=labels, model=model, settings=settings, seed=seed, before=before)
+            Rung(
+                labels=labels,
+                model=model,
+                settings=settings,
+                seed=seed,
+                before=before,
+                build=WIDENED.get(name, Transformer),
+            )
             for seed in range(recipe.seeds)
         ]
     return ladder
@@ -63,7 +74,7 @@ def rungs(recipe: SecondWaveRecipe) -> list[Rung]:
 def second_wave_ladder(
     corpus: Path, out: Path, report: Callable[[Progress], None], recipe: SecondWaveRecipe = SECOND_WAVE
 ) -> dict[str, float]:
-    """Climb the ladder: second_wave.csv below `out`.
+    """Climb the ladder: second_wave.csv below `out`, and beside it what else is kept of two of the switches.
 
     Raises:
         CorpusError: when a text below `corpus` is missing or too short.
@@ -76,13 +87,22 @@ def second_wave_ladder(
         loss = position_losses(model, prefixed(texts, before))[len(before) :].mean()
         return {"loss": float(loss), **asdict(attention_sizes(model, prefixed(some, before), len(before)))}
 
-    climb(rungs(recipe), halves, recipe.seq, out / TABLE, measure, report)
+    def keep(rung: Rung, model: Transformer) -> None:
+        if isinstance(model, MultiTokenTransformer):
+            guesses = asdict(second_guesses(model, some))
+            add_row(out / GUESSES, {"seed": rung.seed} | {name: round(value, 5) for name, value in guesses.items()})
+        for place, matrix in enumerate(connections_of(model)):
+            for source, row in enumerate(matrix.tolist()):
+                weights = {str(target): round(weight, 4) for target, weight in enumerate(row)}
+                add_row(out / CONNECTIONS, {"seed": rung.seed, "place": place, "source": source, **weights})
+
+    climb(rungs(recipe), halves, recipe.seq, out / TABLE, measure, report, keep)
     return measured(out) if Processes.join().rank == 0 else {}
 
 
 def measured(folder: Path) -> dict[str, float]:
     """Difference of the held-out loss of each switch to the base, seed by seed, and Student's 95 % interval of it."""
-    rows = rows_of(folder / TABLE)
+    rows = sorted(rows_of(folder / TABLE), key=lambda row: row["seed"])
     losses = {name: [row["loss"] for row in rows if row["switch"] == name] for name in switched(SECOND_WAVE.model)}
     found: dict[str, float] = {}
     for name in [name for name in losses if name != BASE and len(losses[name]) == len(losses[BASE]) > 1]:

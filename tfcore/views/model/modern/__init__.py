@@ -13,11 +13,21 @@ from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.training.alike import seed_difference, seed_ranges
+from tfcore.training.hyper_connections import HyperConnection, read_from, write_to
+from tfcore.training.multi_token import SecondPrediction, speculated
 from tfcore.training.second_wave import switched
 from tfcore.views.finding import Finding
 from tfcore.views.kept import kept
 from tfcore.views.model.modern import measure, say
-from tfcore.views.model.modern.draw import effects_figure, first_token_figure, head_figure, panels, second_wave_panels
+from tfcore.views.model.modern.draw import (
+    connections_figure,
+    effects_figure,
+    first_token_figure,
+    guesses_panels,
+    head_figure,
+    panels,
+    second_wave_panels,
+)
 from tfcore.views.model.modern.measure import READ, FirstTokenWeights, Speed, Switch, SwitchedHead
 from tfcore.views.model.parts import change as change
 from tfcore.views.sources import Source
@@ -103,6 +113,10 @@ WAVE_FORMULAS: dict[str, str] = {
     "registers": r"[r_1, \dots, r_4, x_1, \dots, x_n]",
     "Muon": r"W \leftarrow W - \eta \big(0.2 \sqrt{\max(n, m)}\ \mathrm{NS}_5(M) + \lambda W\big)"
     r", \qquad M = U S V^\top \Rightarrow \mathrm{NS}_5(M) \approx U V^\top, \quad W \in \mathbb{R}^{n \times m}",
+    "multi-token": r"L = L_{t+1} + 0.3\, L_{t+2}, \qquad h'_t = \mathrm{block}\big(W\,[\mathrm{norm}(h_t);\ "
+    r"\mathrm{norm}(e_{t+1})]\big), \quad p(x_{t+2}) = \mathrm{softmax}(W_U\, \mathrm{norm}(h'_t))",
+    "hyper-connections": r"x = \sum_m a_m h_m, \qquad h_n \leftarrow \sum_m A_{mn} h_m + b_n F(\mathrm{norm}(x)), "
+    r"\qquad m, n = 1, \dots, 4",
 }
 WAVE_PAPERS: dict[str, str] = {
     "QK-norm": PAPERS["norm"],
@@ -117,6 +131,11 @@ WAVE_PAPERS: dict[str, str] = {
     "registers": "Before the patches of a picture: arXiv:2309.16588, section 2.2. One learned token before a text: "
     "StreamingLLM, arXiv:2309.17453, section 3.3.",
     "Muon": "arXiv:2502.16982, section 2, equation 4; five Newton-Schulz steps as in its equation 2.",
+    "multi-token": "DeepSeek-V3, arXiv:2412.19437, section 2.2, with one more token; in arXiv:2404.19737 the heads "
+    "read the state alone.",
+    "hyper-connections": "Static, with four streams: arXiv:2409.19606, section 2. mHC (arXiv:2512.24880, section 4) "
+    "computes weights from the streams, lets none be negative, and makes rows and columns of the mixing matrix add up "
+    "to 1 by Sinkhorn-Knopp, which keeps the mean of the streams.",
 }
 
 
@@ -160,6 +179,61 @@ def second_wave(switch: str) -> View:
         papers=f"{WAVE_PAPERS[switch]} {say.second_wave_models(wave)}",
         terms=("QK-norm",),
         code=(switched, attention_sizes, seed_difference),
+    )
+
+
+@view
+def second_guesses() -> View:
+    """The second prediction of models trained with it: its loss, how often the decoder confirms it, and the tokens that
+    a pass of the decoder brings with one guess.
+
+    Raises:
+        CheckpointError: while the table of its recipe is not there.
+    """
+    guesses = measure.second_guesses()
+    return View(
+        key="second guesses",
+        title="The token after the next, guessed",
+        result=guesses,
+        chart=effects_figure([f"seed {seed}" for seed in range(len(guesses))], guesses_panels(guesses), -1, height=170),
+        findings=(say.guesses_confirmed(guesses),),
+        table=lambda: pd.DataFrame(map(asdict, guesses)).rename_axis("seed").reset_index(),
+        min_width=560,
+        terms=("speculative decoding",),
+        code=(SecondPrediction, speculated),
+    )
+
+
+@view
+def connections(seed: int) -> View:
+    """The weights that layers read, write and mix four residual streams by, in a model trained with them.
+
+    Args:
+        seed: of the model.
+
+    Raises:
+        CheckpointError: while the table of its recipe is not there.
+        ValueError: there is no model of that seed.
+    """
+    learned = measure.connections()
+    if not 0 <= seed < len(learned):
+        raise ValueError(f"seed={seed} must be between 0 and {len(learned) - 1}")
+    names = say.layer_names(learned.shape[1])
+    return View(
+        key="connections",
+        title="Weights between four streams",
+        result=learned[seed],
+        chart=connections_figure(learned[seed], names, height=260),
+        findings=(say.streams_mixed(learned, seed),),
+        table=lambda: pd.DataFrame(
+            [
+                {"layer": name, "from": source, **{str(to): value for to, value in enumerate(row)}}
+                for name, matrix in zip(names, learned[seed], strict=True)
+                for source, row in enumerate(matrix)
+            ]
+        ),
+        min_width=620,
+        code=(HyperConnection, read_from, write_to),
     )
 
 

@@ -8,8 +8,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.charts import kit, theme
+from tfcore.charts.panels import column_domain, heading
 from tfcore.charts.tokens import label_room, token_heatmap
 from tfcore.measures.quantities import round_count
+from tfcore.training.multi_token import SecondGuesses
 from tfcore.views.model.modern.measure import FirstTokenWeights, SecondWave, Speed, SwitchedHead, Trained, Version
 
 GAP = 0.045  # between two panels, as a share of the width
@@ -207,6 +209,75 @@ def _marks(panel: QuantityPanel, span: Sequence[float], shades: Sequence[str], c
         }
     )
     return drawn
+
+
+def guesses_panels(guesses: Sequence[SecondGuesses]) -> list[QuantityPanel]:
+    """Panels of each seed: how often the decoder confirms the second prediction, and what that saves."""
+    return [
+        _sizes("confirmed, % of held-out text", [100 * one.confirmed for one in guesses], ".0f"),
+        _sizes("confirmed, % of its own text", [100 * one.written for one in guesses], ".0f"),
+        _sizes("tokens per pass, by formula", [1 + one.written for one in guesses], ".2f"),
+        _sizes("tokens per pass, measured", [one.per_pass for one in guesses], ".2f"),
+    ]
+
+
+def connections_figure(matrices: np.ndarray, names: Sequence[str], height: int) -> go.Figure:
+    """The weights around each layer beside each other: from a row to a column.
+
+    Args:
+        matrices: (layer, row, column).
+        names: of the layers.
+    """
+    data, notes, axes = list[dict](), list[dict](), dict[str, dict]()
+    size = matrices.shape[1]
+    streams = [str(stream) for stream in range(size - 1)]
+    top = float(max(1.0, np.abs(matrices).max()))
+    for place, (matrix, name) in enumerate(zip(matrices, names, strict=True)):
+        number, domain = ("" if place == 0 else str(place + 1)), column_domain(place, len(names), 0.04)
+        shown = matrix.astype(np.float32)
+        shown[0, 0] = np.nan  # what a layer writes does not go into what it reads
+        words = [["" if np.isnan(value) else f"{value:.1f}".replace("-0.0", "0.0") for value in row] for row in shown]
+        data.append(
+            kit.cells(
+                shown,
+                "@signed",
+                -top,
+                top,
+                hover=f"{name}, from %{{y}} to %{{x}}: %{{z:.2f}}",
+                text=words,
+                texttemplate="%{text}",
+                textfont={"size": 11},
+                xaxis=f"x{number}",
+                yaxis=f"y{number}",
+                xgap=1,
+                ygap=1,
+                showscale=place == len(names) - 1,
+                colorbar=kit.colour_bar(),
+            )
+        )
+        ticks: dict[str, Any] = {"tickvals": list(range(size)), "tickfont": {"size": 11, "color": "@ink"}}
+        ends = [-0.5, size - 0.5]
+        axes[f"xaxis{number}"] = kit.axis(
+            None,
+            ends,
+            fixed=True,
+            grid=False,
+            domain=domain,
+            anchor=f"y{number}",
+            ticktext=["reads", *streams],
+            **ticks,
+        )
+        axes[f"yaxis{number}"] = kit.axis(
+            None,
+            ends[::-1],
+            fixed=True,
+            grid=False,
+            anchor=f"x{number}",
+            ticktext=["writes", *streams] if place == 0 else ["", *streams],
+            **ticks,
+        )
+        notes.append(heading(domain[0], 1.01, name))
+    return theme.build(data, theme.base_layout(height, **axes, annotations=notes, margin={"t": 30, "b": 34, "r": 8}))
 
 
 def head_figure(result: SwitchedHead, which: int, labels: Sequence[str], height: int) -> go.Figure:

@@ -28,7 +28,8 @@ from tfcore.presets import PRESETS
 from tfcore.training import ladder
 from tfcore.training.alike import SeedDifference, seed_difference, seed_ranges
 from tfcore.training.modernisation import SWITCHES, first_of
-from tfcore.training.recipes.ladder_second_wave import SECOND_WAVE, TABLE
+from tfcore.training.multi_token import SecondGuesses
+from tfcore.training.recipes.ladder_second_wave import CONNECTIONS, GUESSES, SECOND_WAVE, TABLE
 from tfcore.training.second_wave import BASE, switched
 
 SPEED = {"d_model": 256, "n_layers": 4, "n_heads": 4, "vocab_size": 2048, "max_seq_len": 256}  # of the models timed
@@ -275,6 +276,7 @@ def read_second_wave(rows: Sequence[Mapping[str, Any]]) -> SecondWave:
     Args:
         rows: switch, seed, tokens, seq, loss, and the fields of AttentionSizes.
     """
+    rows = sorted(rows, key=lambda row: row["seed"])
     trained = {name: [row for row in rows if row["switch"] == name] for name in switched(SECOND_WAVE.model)}
     base = [float(row["loss"]) for row in trained[BASE]]
     listed = [
@@ -295,6 +297,26 @@ def _trained_switch(version: Version, rows: Sequence[Mapping[str, Any]], base: S
 def second_wave_trained() -> SecondWave:
     """The models of the ladder that ships."""
     return read_second_wave(ladder.rows_of(ladder.SHIPPED / TABLE))
+
+
+def second_guesses() -> tuple[SecondGuesses, ...]:
+    """The second prediction of the models that ship, seed by seed."""
+    rows = sorted(ladder.rows_of(ladder.SHIPPED / GUESSES), key=lambda row: row["seed"])
+    return tuple(SecondGuesses(**{f.name: row[f.name] for f in fields(SecondGuesses)}) for row in rows)
+
+
+def connections() -> Float[ndarray, "seed layer row column"]:
+    """The learned weights around each layer, attention and feed-forward layers counted alike, as
+    HyperConnection.matrix has them."""
+    rows = ladder.rows_of(ladder.SHIPPED / CONNECTIONS)
+    weights = {(row["seed"], row["place"], row["source"]): row for row in rows}
+    seeds, places, sources = (range(1 + max(one[axis] for one in weights)) for axis in range(3))
+    return np.array(
+        [
+            [[[weights[key, place, row][str(to)] for to in sources] for row in sources] for place in places]
+            for key in seeds
+        ]
+    )
 
 
 # ---- one head ----
