@@ -157,19 +157,21 @@ class Transformer(nn.Module):
         ids: ModelInput,
         names: Capture,
         *,
+        decoder_ids: Int[Tensor, "batch dec_seq"] | None = None,
         padding_mask: Bool[Tensor, "batch seq"] | None = None,
         mask: Bool[Tensor, "*layer query key"] | None = None,
         edits: Iterable[Edit] = (),
     ) -> dict[str, Tensor]:
-        """Compute some activations of a model of one stack and nothing else: no block above the last of them runs, and
-        no logits are computed. Names, masks and edits as in `forward`.
+        """Compute some activations and nothing else: no logits are computed and, in a model of one stack, no block
+        above the last of them runs. Names, masks and edits as in `forward`.
 
         Raises:
-            ValueError: ids outside the vocabulary or too long, no such activations, or a model of two stacks.
+            ValueError: ids outside the vocabulary or too long, no such activations, or as in `forward`.
         """
-        if self.config.architecture == "encoder-decoder":
-            raise ValueError("a model of two stacks gives its activations as model(ids, decoder_ids=..., capture=...)")
         names = (names,) if isinstance(names, str) else tuple(names)
+        if self.config.architecture == "encoder-decoder":
+            given = {"decoder_ids": decoder_ids, "padding_mask": padding_mask, "mask": mask}
+            return self(ids, **given, capture=names, edits=edits, logits_to_keep=NO_LOGITS).activations
         check_inputs(self.config, ids, padding_mask=padding_mask, mask=mask)
         recorder = ActivationRecorder.of(names, edits, self.config)
         x = self.embedded(ids, recorder)
@@ -184,30 +186,58 @@ class Transformer(nn.Module):
         edits: Iterable[Edit] = (),
         cache: KVCache | None = None,
         until: int | None = None,
+        other: Float[Tensor, "_ other_seq d_model"] | None = None,
     ) -> Float[Tensor, "batch seq d_model"]:
-        """The last hidden states of a model of one stack, from the residual stream before one of its blocks.
+        """The last hidden states, from the residual stream before one of a model's blocks.
 
         Runs that differ only from some layer on share the layers below it; `to_logits` reads the result, at all
         positions or only at those of interest.
 
         Args:
             stream: the value of `blocks.{layer}.resid_pre`; with layer = n_layers, the stream after the last block.
+            layer: the block; of an encoder-decoder counted through both stacks, the encoder's first.
             edits: changes to activations of this block and those above, for this pass only.
             cache: keys and values of the tokens before the stream's. The new ones are written behind them but not
                 counted as held, so the same cache serves any number of such passes.
-            until: the block to stop before; the residual stream before it is returned, and None runs to the end.
+            until: the block to stop before; the residual stream before it is returned, and None runs to the end. This
+                and the cache go with one stack.
+            other: of an encoder-decoder, what the other stack gives: from a block of the encoder on the stream before
+                the decoder's first block, from one of the decoder on the encoder's output.
 
         Raises:
-            ValueError: no such layers, or a model of two stacks.
+            ValueError: no such layers, or an encoder-decoder without `other`, or with a cache or `until`.
         """
+        if self.config.architecture == "encoder-decoder":
+            return self._resumed_in_both(stream, layer, edits, cache, until, other)
         last = self.config.n_layers
         stop = last if until is None else until
-        if self.config.architecture == "encoder-decoder" or not 0 <= layer <= stop <= last:
-            raise ValueError(
-                f"layer={layer} and until={until} must be in order, between 0 and {last}, in a model of one stack"
-            )
+        if not 0 <= layer <= stop <= last:
+            raise ValueError(f"layer={layer} and until={until} must be in order, between 0 and {last}")
         recorder = ActivationRecorder.of((), edits, self.config, cache.length if cache is not None else None)
         return self.stack(stream, recorder, cache=cache, first=layer, until=until)
+
+    def _resumed_in_both(
+        self,
+        stream: Float[Tensor, "batch seq d_model"],
+        layer: int,
+        edits: Iterable[Edit],
+        cache: KVCache | None,
+        until: int | None,
+        other: Float[Tensor, "_ other_seq d_model"] | None,
+    ) -> Float[Tensor, "batch dec_seq d_model"]:
+        """See resume: the rest of the encoder where it is in that, and the decoder."""
+        below, last = self.config.encoder_layers, self.config.encoder_layers + self.config.decoder_layers
+        if not 0 <= layer <= last or other is None or cache is not None or until is not None:
+            raise ValueError(
+                f"an encoder-decoder is resumed with what its other stack gives, without cache and until, from a "
+                f"layer between 0 and {last}, not {layer}"
+            )
+        recorder, other = ActivationRecorder.of((), edits, self.config), other.expand(len(stream), -1, -1)
+        under = recorder.under("decoder.")
+        if layer < below:
+            memory = self.encoder(stream, recorder.under("encoder."), first=layer)
+            return self.decoder(other, under, memory=memory, first=0)
+        return self.decoder(stream, under, memory=other, first=layer - below)
 
     @property
     def device(self) -> torch.device:
@@ -247,6 +277,11 @@ class Transformer(nn.Module):
     def stack(self) -> Stack:
         """The blocks of a model of one stack."""
         return self.encoder if self.config.architecture == "encoder" else self.decoder
+
+    @property
+    def stacks(self) -> tuple[Stack, ...]:
+        """The stacks that a model has, in the order of computation."""
+        return (self.encoder, self.decoder) if self.config.architecture == "encoder-decoder" else (self.stack,)
 
     def _both(
         self,

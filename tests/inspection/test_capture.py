@@ -233,7 +233,7 @@ def test_activations_alone_take_edits_and_padding():
     [
         (model(), {"names": "blocks.9.attn.z"}, "no activation is called 'blocks.9.attn.z'"),
         pytest.param(model(), {"names": "embed", "ids": torch.full((1, 4), 10_000)}, "ids", marks=needs_the_cpu),
-        (model(architecture="encoder-decoder"), {"names": "*"}, "two stacks"),
+        (model(architecture="encoder-decoder"), {"names": "*"}, "give decoder_ids, too"),
     ],
 )
 def test_activations_that_cannot_be_had_are_refused(subject, given, message):

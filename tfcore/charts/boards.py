@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from tfcore.charts import kit, theme
+from tfcore.charts.tokens import label_room
 
 MOST_NUMBERS = 200  # fields up to which each has its number written in it
 ROW = 40  # pixels, of a row where there are few
@@ -36,6 +37,7 @@ def board(
     crossed: Bool[ndarray, "layer part"] | None = None,
     words: Sequence[Sequence[str]] | None = None,
     across: str = "",
+    rows: Sequence[str] = (),
     height: int,
 ) -> go.Figure:
     """Signed numbers, one a field, written in it and shown by its colour; a click carries [layer, column].
@@ -43,7 +45,7 @@ def board(
     Args:
         values: NaN where a layer has no such part.
         parts: names of the columns; FF is a feed-forward layer.
-        hover: sentence for a field; %{y} is the layer, %{customdata[2]} the column's name, %{z} the number.
+        hover: sentence for a field; %{y} is the layer, %{text} its word, %{z} the number.
         limit: the largest number that has a colour of its own; larger ones get a triangle.
         estimated: fields whose number is an estimate; they are pale.
         selected: fields with a frame, as (layer, column).
@@ -52,9 +54,11 @@ def board(
             numbers are written.
         words: for %{text} of each field; the column's name where none are given.
         across: title of the columns; by default that of heads.
+        rows: names of the rows; by default numbers of layers.
         height: in pixels.
     """
     n_layers, n_parts = values.shape
+    title, left = ("", label_room(rows)) if rows else ("layer", 44)
     places = [[[layer, column] for column in range(n_parts)] for layer in range(n_layers)]
     names = words or [[f"{parts[column]}" for column in range(n_parts)] for _ in range(n_layers)]
     written, high = values.size <= MOST_NUMBERS, (height - AROUND) / n_layers >= LOW
@@ -98,8 +102,14 @@ def board(
             "tickangle": 0,
             "title": {"text": across or title_of(parts), "standoff": 2},
         },
-        yaxis={**axis, "tickvals": list(range(n_layers)), "title": "layer", "range": [n_layers - 0.5, -0.5]},
-        margin={"l": 44, "r": 8, "t": 50, "b": 8},
+        yaxis={
+            **axis,
+            "tickvals": list(range(n_layers)),
+            **({"ticktext": list(rows)} if rows else {}),
+            "title": title,
+            "range": [n_layers - 0.5, -0.5],
+        },
+        margin={"l": left, "r": 8, "t": 50, "b": 8},
         shapes=[
             kit.box(column - 0.5, column + 0.5, layer - 0.5, layer + 0.5, line=frame) for layer, column in selected
         ],

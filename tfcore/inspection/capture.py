@@ -237,6 +237,16 @@ def layer_of(name: str) -> int:
     return int(parts[parts.index("blocks") + 1])
 
 
+def block_of(name: str, config: ModelConfig) -> int:
+    """The block that an activation is of, counted through both stacks of an encoder-decoder, the encoder's first.
+
+    Raises:
+        ValueError: as layer_of.
+    """
+    is_above = config.architecture == "encoder-decoder" and name.startswith("decoder.")
+    return layer_of(name) + (config.encoder_layers if is_above else 0)
+
+
 @lru_cache(maxsize=256)
 def blocks_below(patterns: tuple[str, ...], config: ModelConfig) -> int | None:
     """How many blocks of a model of one stack must run for these activations; None: all, and the final norm.

@@ -125,3 +125,4 @@ def _position(axes: tuple[str, ...]) -> str:
 
 
 LEAF = Edit("embed", lambda x: x.requires_grad_())  # the edit gets a copy, so the graph of a pass begins there
+LEAVES = Edit("*coder.embed", LEAF.function)  # the same of both stacks of an encoder-decoder

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from tfcore.inspection.edits import LEAF
+from tfcore.inspection.edits import LEAF, LEAVES
 from tfcore.measures.effect_metric import Quantity, measured
 from tfcore.measures.interventions import Action, Part, ablated, flat_parts, parts_of
 from tfcore.measures.one_text import one_text
@@ -45,7 +45,8 @@ def first_order(
         quantity: of the last hidden states.
         others: further activations, of which the values alone are returned.
     """
-    output = model(ids, capture=[*names, *others], edits=[LEAF], logits_to_keep=NO_LOGITS)
+    leaf = LEAVES if model.config.architecture == "encoder-decoder" else LEAF
+    output = model(ids, capture=[*names, *others], edits=[leaf], logits_to_keep=NO_LOGITS)
     values = output.activations
     total = quantity(output.hidden)
     gradients = torch.autograd.grad(total.sum(), [values[name] for name in names])

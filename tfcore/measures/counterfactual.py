@@ -74,8 +74,13 @@ def _first_order(model: Transformer, ids: list[int], places: list[int], others: 
     order (arXiv:1712.06751, section 3.1): (place, other)."""
     first, second = next_logits(model, ids).topk(2).indices.tolist()
     quantity = Quantity("difference", first, second)
-    run = first_order(model, one_text(model, ids), ["embed"], lambda hidden: measured(model, hidden, ids, quantity))
-    slope, table = run.gradients["embed"].squeeze(0)[places], model.embed.weight
+    twice = ["encoder.embed", "decoder.embed"]  # where the decoder has each token one place further on
+    names = twice if model.config.reads_twice else ["embed"]
+    run = first_order(model, one_text(model, ids), names, lambda hidden: measured(model, hidden, ids, quantity))
+    slope, *again = (run.gradients[name].squeeze(0) for name in names)
+    for other in again:
+        slope = slope + F.pad(other[1:], (0, 0, 0, 1))
+    slope, table = slope[places], model.embed.weight
     return ((table[[ids[i] for i in places]][:, None] - table[others]) * slope[:, None]).sum(
         2
     ) * model.config.embed_scale

@@ -18,13 +18,14 @@ from torch import Tensor
 from tfcore.config import ModelConfig
 from tfcore.generation.generate import generate
 from tfcore.generation.sampling import Sampling
-from tfcore.inspection.capture import of_mixer
+from tfcore.inspection.capture import block_of, of_mixer
 from tfcore.inspection.edits import Edit
 from tfcore.measures.information import divergence
 from tfcore.measures.one_text import one_text
 from tfcore.measures.shared_layers import BATCH, PlainRun, in_rows, plain_run, rows_at_once
 from tfcore.measures.text_loss import LN2, next_losses
 from tfcore.model import NO_LOGITS, Transformer
+from tfcore.part_configs import Part as StackName
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +73,11 @@ class EditedRun:
 @torch.no_grad()
 def run_edited(model: Transformer, run: PlainRun, edits: Sequence[Edit]) -> EditedRun:
     """A text run under edits, from the lowest layer that they change on; below it the plain run is taken."""
-    places = [edit.name.split(".") for edit in edits]
     if not edits:
         hidden = run.hidden
-    elif all(place[0] == "blocks" and place[1].isdigit() for place in places):
-        layer = min(int(place[1]) for place in places)
-        hidden = model.resume(run.streams[layer], layer, edits=edits)
+    elif all(IN_A_BLOCK.match(edit.name) for edit in edits):
+        layer = min(block_of(edit.name, model.config) for edit in edits)
+        hidden = model.resume(run.streams[layer], layer, edits=edits, other=run.other(layer))
     else:
         hidden = model(one_text(model, run.ids), edits=edits, logits_to_keep=NO_LOGITS).hidden
     if not model.config.scores_tokens:
@@ -112,6 +112,7 @@ def run_each(
 
 
 Action = Literal["zero", "mean", "scale"]
+IN_A_BLOCK = re.compile(r"((en|de)coder\.)?blocks\.[0-9]+\.")  # how names of activations of one block begin
 
 
 ABLATIONS: dict[Action, str] = {"zero": "zero ablation", "mean": "mean ablation"}
@@ -122,13 +123,19 @@ Whole = Literal["mix", "ff"]  # a part of a layer that is no head
 
 class Part(NamedTuple):
     """One head of a layer, or all of its feed-forward layer ("ff"), or all of its convolution, or of its state beside
-    attention ("mix")."""
+    attention ("mix").
+
+    Args:
+        stack: of an encoder-decoder, the stack that the layer is in, or "cross" for a head of the decoder that attends
+            to the encoder's tokens; None in a model of one stack.
+    """
 
     layer: int
     head: int | Whole
+    stack: StackName | None = None
 
     def __str__(self) -> str:
-        return f"{self.layer}.{self.head}"
+        return f"{self.layer}.{self.head}" if self.stack is None else f"{self.stack}.{self.layer}.{self.head}"
 
     @property
     def is_head(self) -> bool:
@@ -141,11 +148,12 @@ class Part(NamedTuple):
         return "head" if self.is_head else "mixer" if self.head == "mix" else "feed-forward"
 
     @property
-    def place(self) -> tuple[int, int, int]:
+    def place(self) -> tuple[bool, int, bool, bool, int]:
         """Its place among all parts, in the order of `parts_of`."""
+        row = self.stack in ("decoder", "cross"), self.layer, self.stack == "cross"
         if isinstance(self.head, int):
-            return self.layer, 0, self.head
-        return self.layer, 1, int(self.head == "ff")
+            return *row, False, self.head
+        return *row, True, int(self.head == "ff")
 
     @property
     def heads(self) -> dict[str, list[int]]:
@@ -154,25 +162,47 @@ class Part(NamedTuple):
 
     def name(self, config: ModelConfig) -> str:
         """The activation that carries what the part writes."""
+        stack = {None: "", "encoder": "encoder."}.get(self.stack, "decoder.")
         if self.is_head:
-            return f"blocks.{self.layer}.attn.z"
-        return f"blocks.{self.layer}.{'mlp_out' if self.head == 'ff' else of_mixer(config, self.layer)}"
+            return f"{stack}blocks.{self.layer}.{'cross_attn' if self.stack == 'cross' else 'attn'}.z"
+        return f"{stack}blocks.{self.layer}.{'mlp_out' if self.head == 'ff' else of_mixer(config, self.layer)}"
+
+    def block(self, config: ModelConfig) -> int:
+        """The block that it is in, counted through both stacks."""
+        return block_of(self.name(config), config)
+
+
+def rows_of(config: ModelConfig) -> list[tuple[int, StackName | None]]:
+    """The layers whose parts are a row of `parts_of` each: those of one stack; of an encoder-decoder those of the
+    encoder, then each of the decoder and its attention to the encoder's tokens."""
+    if config.architecture != "encoder-decoder":
+        return [(layer, None) for layer in range(config.n_layers)]
+    above: tuple[StackName, ...] = "decoder", "cross"
+    encoder: list[tuple[int, StackName | None]] = [(layer, "encoder") for layer in range(config.encoder_layers)]
+    return encoder + [(layer, stack) for layer in range(config.decoder_layers) for stack in above]
 
 
 def parts_of(config: ModelConfig) -> list[list[Part | None]]:
-    """All parts of a model of one stack, a row a layer: its heads, then, of models that have such, its convolution or
-    its state beside attention, and its feed-forward layer; None where a layer lacks what others have."""
-    heads = [_heads_of(config, layer) for layer in range(config.n_layers)]
-    mixes = [config.carried_by(i) == "conv" or config.mixer_of(i) == "attention+ssm" for i in range(config.n_layers)]
-    feeds = [config.is_plain(i) or config.is_routed(i) for i in range(config.n_layers)]
+    """All parts of a model, a row a layer: its heads, then, of models that have such, its convolution or its state
+    beside attention, and its feed-forward layer; None where a layer lacks what others have. Of an encoder-decoder see
+    rows_of; the feed-forward layer of a block of the decoder is in the row of its attention to its own tokens."""
+    rows = rows_of(config)
+    heads = [_heads_of(config, layer) for layer, _ in rows]
+    mixes = [config.carried_by(i) == "conv" or config.mixer_of(i) == "attention+ssm" for i, _ in rows]
+    feeds = [(config.is_plain(i) or config.is_routed(i)) and stack != "cross" for i, stack in rows]
     wholes: list[tuple[Whole, list[bool]]] = [("mix", mixes), ("ff", feeds)]
     return [
         [
-            *(Part(layer, head) if head < heads[layer] else None for head in range(max(heads))),
-            *(Part(layer, whole) if there[layer] else None for whole, there in wholes if any(there)),
+            *(Part(layer, head, stack) if head < heads[row] else None for head in range(max(heads))),
+            *(Part(layer, whole, stack) if there[row] else None for whole, there in wholes if any(there)),
         ]
-        for layer in range(config.n_layers)
+        for row, (layer, stack) in enumerate(rows)
     ]
+
+
+def rows_named(config: ModelConfig) -> list[str]:
+    """Names of the rows of `parts_of` where they are not the layers of one stack, as in "encoder 0" or "cross 2"."""
+    return [f"{stack} {layer}" for layer, stack in rows_of(config) if stack is not None]
 
 
 def columns_of(parts: Sequence[Sequence[Part | None]]) -> list[str]:
@@ -200,7 +230,7 @@ def _heads_of(config: ModelConfig, layer: int) -> int:
 
 def read_parts(text: str, config: ModelConfig) -> tuple[Part, ...]:
     """The parts named in a text such as "2.5 3.ff": layer.head, layer.ff for a feed-forward layer, or layer.mix for a
-    convolution or a state beside attention.
+    convolution or a state beside attention; of an encoder-decoder as in "encoder.2.5 decoder.3.ff cross.0.1".
 
     Raises:
         ValueError: a word that names no part of this model, and what would.
@@ -262,8 +292,9 @@ def changed(before: Sequence[int], after: Sequence[int]) -> list[bool]:
 
 
 def part_title(part: Part) -> str:
-    """The title of a part, as in "head 2.5", "feed-forward 1" or "mixer 0"."""
-    return f"head {part}" if part.is_head else f"{part.kind} {part.layer}"
+    """The title of a part, as in "head 2.5", "feed-forward 1", "mixer 0" or "cross-attention head 2.5"."""
+    stack = {None: "", "cross": "cross-attention "}.get(part.stack, f"{part.stack} ")
+    return f"{stack}head {part.layer}.{part.head}" if part.is_head else f"{stack}{part.kind} {part.layer}"
 
 
 def written(parts: Iterable[Part]) -> str:

@@ -22,11 +22,13 @@ SMALL = 0.1  # nats or logits: a part whose ablation changes the quantity by les
 def operations(model: Transformer, runs: int, tokens: int) -> float:
     """About how many floating-point operations so many runs of a text take that each begin somewhere in the model: two
     for each weight of half its blocks, at every token."""
-    return float(runs * tokens) * sum(weights.numel() for weights in model.stack.blocks.parameters())
+    blocks = (weights for stack in model.stacks for weights in stack.blocks.parameters())
+    return float(runs * tokens) * sum(weights.numel() for weights in blocks)
 
 
 class LayerEffects(NamedTuple):
-    """By how much a quantity falls when each part of one layer alone is ablated; NaN for parts that it lacks."""
+    """By how much a quantity falls when each part of one layer alone is ablated; NaN for parts that it lacks. Layers
+    are the rows of parts_of."""
 
     layer: int
     effects: Float[ndarray, " part"]
@@ -49,7 +51,8 @@ def knock_out_each(
         there = [part is not None for part in every[layer]]
         sets = [[edits[part]] for part in every[layer] if part is not None]
         effects = np.full(len(there), np.nan, np.float32)
-        values = [measured(model, hidden, ids, quantity) for hidden in run_above(model, run, layer, sets)]
+        block = next((part.block(model.config) for part in every[layer] if part is not None), 0)
+        values = [measured(model, hidden, ids, quantity) for hidden in run_above(model, run, block, sets)]
         if values:
             effects[there] = (whole - torch.cat(values)).float().cpu().numpy()
         yield LayerEffects(layer, effects)

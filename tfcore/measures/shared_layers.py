@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tfcore.config import ModelConfig
+from tfcore.inspection.capture import ActivationRecorder, known_names
 from tfcore.inspection.edits import Edit
 from tfcore.kv_cache import KVCache
 from tfcore.measures.one_text import one_text
@@ -34,21 +35,34 @@ class PlainRun:
 
     Args:
         ids: of the text.
-        streams: the residual stream before each block.
+        streams: the residual stream before each block, of an encoder-decoder those of the encoder first.
         hidden: the last hidden states.
+        others: of an encoder-decoder, for each block what the other stack gives, see Transformer.resume.
     """
 
     ids: tuple[int, ...]
     streams: tuple[Float[Tensor, "1 seq d_model"], ...]
     hidden: Float[Tensor, "1 seq d_model"]
+    others: tuple[Float[Tensor, "1 seq d_model"], ...] = ()
+
+    def other(self, layer: int) -> Float[Tensor, "1 seq d_model"] | None:
+        """What the other stack gives a run from a block on; None in a model of one stack."""
+        return self.others[layer] if self.others else None
 
 
 @torch.no_grad()
 def plain_run(model: Transformer, ids: Sequence[int]) -> PlainRun:
     """Run a text once, and keep the stream before each block."""
-    names = [f"blocks.{layer}.resid_pre" for layer in range(model.config.n_layers)]
+    config = model.config
+    names = [name for name in known_names(config) if name.endswith("resid_pre")]
     output = model(one_text(model, ids), capture=names, logits_to_keep=NO_LOGITS)
-    return PlainRun(tuple(ids), tuple(output.activations[name] for name in names), output.hidden)
+    streams = tuple(output.activations[name] for name in names)
+    if config.architecture != "encoder-decoder":
+        return PlainRun(tuple(ids), streams, output.hidden)
+    below = config.encoder_layers
+    memory = model.encoder(streams[below - 1], ActivationRecorder(), first=below - 1)
+    others = (*(streams[below],) * below, *(memory,) * config.decoder_layers)
+    return PlainRun(tuple(ids), streams, output.hidden, others)
 
 
 @torch.no_grad()
@@ -63,7 +77,7 @@ def run_above(
     for start in range(0, len(sets), step):
         part = sets[start : start + step]
         stream = run.streams[layer].expand(len(part), -1, -1)
-        yield model.resume(stream, layer, edits=in_rows(part))
+        yield model.resume(stream, layer, edits=in_rows(part), other=run.other(layer))
 
 
 @torch.no_grad()

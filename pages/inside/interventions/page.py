@@ -93,7 +93,7 @@ def without_answers(config: ModelConfig, tokenizer: Any) -> str | None:
 
 def answerless(config: ModelConfig, tokenizer: Any) -> str | None:
     """Why a model says neither what comes next nor what class a text has, or None."""
-    if config.classes is None or config.reads_twice:
+    if config.classes is None:
         return without_answers(config, tokenizer)
     if config.classes.meaning == "one" and config.classes.place == "each":
         return "it gives each token a class, and what is measured here is one answer to a whole text."

@@ -18,6 +18,7 @@ from pages.ui.loading import models
 from pages.ui.reading import text_box
 from pages.ui.work import live
 from pages.ui.work.filling import fill
+from tfcore.config import ModelConfig
 from tfcore.measures import effect_metric, knock_outs
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.one_text import pieces_of
@@ -25,7 +26,7 @@ from tfcore.views import sources
 from tfcore.views.inside import interventions as views
 from tfcore.views.inside.interventions import patches, switches
 from tfcore.views.inside.interventions.measure import patching
-from tfcore.views.inside.interventions.measure.patching import Kind, PatchedColumns, PromptPair
+from tfcore.views.inside.interventions.measure.patching import Kind, PatchedColumns, PromptPair, StackName
 from tfcore.views.inside.interventions.patches import TOKENS, Answers
 from tfcore.views.inside.interventions.say import patched_words
 
@@ -41,7 +42,19 @@ SEEN_OF_HYBRIDS = (
     "only attention, or the mixer that a layer has in its place, can move it to later positions. Choose “attention or "
     "mixer” to see which layers do."
 )
-KINDS: dict[Kind, str] = {"residual": "residual stream", "attention": "attention", "feed-forward": "feed-forward"}
+SEEN_OF_BOTH_STACKS = (
+    "Follow the difference through the encoder: before its block 0 it is at the tokens that differ, and attention "
+    "moves it to others. Only cross-attention brings it from there to the decoder, which reads the same text one place "
+    "further on, and at whose last position the class is read. Choose the decoder, and “cross-attention”, to see which "
+    "layers do."
+)
+KINDS: dict[Kind, str] = {
+    "residual": "residual stream",
+    "attention": "attention",
+    "cross-attention": "cross-attention",
+    "feed-forward": "feed-forward",
+}
+STACKS: tuple[StackName, ...] = "encoder", "decoder"
 FOUND = "found"
 ANSWERS = {FOUND: "both predictions", "difference": "two tokens", "prediction": "the next token"}
 SAME = 3  # hues of chips
@@ -73,7 +86,9 @@ def patch(reading: ReadText, more: Any) -> None:
             quantity = Quantity("prediction", token) if token == against else Quantity("difference", token, against)
             in_your_text.reserve()
             metric.elsewhere("activation patching", reading, quantity)
-        p.what_to_see(SEEN if models.config(reading.model).mixer is None else SEEN_OF_HYBRIDS)
+        config = models.config(reading.model)
+        seen = SEEN_OF_BOTH_STACKS if config.reads_twice else SEEN
+        p.what_to_see(seen if config.mixer is None else SEEN_OF_HYBRIDS)
         p.question(
             "In the example of Sam, patching the position of “boy” before the last block restores almost nothing. Is "
             "the information gone from there?",
@@ -111,34 +126,41 @@ def picture(p: Panel, read: sources.Reading, source: str, both: PromptPair, answ
     model = str(read.model)
     network, tokenizer = cache.model(model)
     n = len(both.target)
-    kinds = [kind for kind in KINDS if patching.patched_names(network.config, kind)]
     above = st.container()
+    controlling = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
+    with controlling:
+        stack = choose_stack(network.config)
+    kinds = [kind for kind in KINDS if patching.patched_names(network.config, kind, stack)]
     labels = KINDS if network.config.mixer is None else {**KINDS, "attention": MIXED}
-    kind = controls.segmented("What is patched", "kind", kinds, "residual", labels)
-    names = patching.patched_names(network.config, kind)
+    with controlling:
+        kind = controls.segmented("What is patched", "kind", kinds, "residual", labels)
+    names = patching.patched_names(network.config, kind, stack)
     last_layer = network.config.n_layers - 1  # what is patched before it at the last position, the prediction reads
     first = last_layer if _reading.begins_with_strongest(network.config) else 3
+    at = network.config.read_at % n
+    if stack == "encoder":  # what nothing in it reads the prediction from: where the texts differ
+        first, at = 0, both.differing[0]
     with more:
         row = controls.place("Row", "row", len(names), first)
-        position = controls.place("Position", "position", n, network.config.read_at % n, of=both.target)
+        position = controls.place("Position", "position", n, at, of=(stack, both.target))
     click = partial(choose_cell, len(names), n)
 
     def draw(so_far: Sequence[PatchedColumns]) -> None:
-        shown = views.patched(read, source, kind, row, position, answers, so_far=so_far)
+        shown = views.patched(read, source, kind, row, position, answers, stack, so_far=so_far)
         p.show(shown, click, "Click a cell to see its prediction.")
 
     with above:
         fill(
-            ("patches", read, source, answers, kind),
+            ("patches", read, source, answers, kind, stack),
             knock_outs.operations(network, len(names) * (n - both.differing[0]), n - both.differing[0]),
-            lambda: patching.patch_each(network, both, kind),
-            lambda: patches.exact_patches(read, source, answers, kind),
+            lambda: patching.patch_each(network, both, kind, stack),
+            lambda: patches.exact_patches(read, source, answers, kind, stack),
             draw,
             patching.groups(network.config, both),
             "group",
             wait=0.0,  # the estimates are there
         )
-    prediction = views.patched_next(read, source, kind, row, position, answers)
+    prediction = views.patched_next(read, source, kind, row, position, answers, stack)
     p.show(prediction)
     effects.numbers(prediction)
     if not network.config.scores_tokens:
@@ -153,6 +175,13 @@ def picture(p: Panel, read: sources.Reading, source: str, both: PromptPair, answ
             "The source text continues": lambda: switches.continued(replace(read, text=source), None),
         },
     )
+
+
+def choose_stack(config: ModelConfig) -> StackName | None:
+    """The stack in which is patched, where a model has two."""
+    if config.architecture != "encoder-decoder":
+        return None
+    return controls.segmented("Stack", "stack", list(STACKS), "encoder")
 
 
 def choose_cell(rows: int, columns: int, event: Event) -> None:

@@ -17,6 +17,7 @@ from pages.ui.frame import Panel, panel
 from pages.ui.loading import models
 from pages.ui.work import live
 from pages.ui.work.filling import fill
+from tfcore.config import Architecture
 from tfcore.measures import knock_outs
 from tfcore.measures.effect_metric import Quantity
 from tfcore.measures.interventions import ABLATIONS, Action, Part, flat_parts, part_title, parts_of, read_parts, written
@@ -27,6 +28,10 @@ from tfcore.views.inside.interventions.switches import TOKENS, Changes, continue
 
 TYPED = 400  # characters in the box of parts
 ACTIONS: dict[Action, str] = {**ABLATIONS, "scale": "scaling"}
+SUCH: dict[Architecture, str] = {
+    **dict.fromkeys(("decoder", "encoder"), "2.5 3.0 1.ff"),
+    "encoder-decoder": "encoder.0.3 decoder.1.ff cross.1.2",
+}
 EVERYWHERE = "every token"
 ONE = "one token"
 
@@ -81,7 +86,7 @@ def choose(reading: ReadText, more: Any, action: Action, strongest: Part) -> Cha
             defaults().parts,
             TYPED,
             height=68,
-            help="such as: 2.5 3.0 1.ff; a click on the board adds or removes a part",
+            help=f"such as: {SUCH[config.architecture]}; a click on the board adds or removes a part",
         )
         try:
             chosen = read_parts(words, config)

@@ -165,7 +165,7 @@ def where_to(name: str, config: ModelConfig) -> None:
         for file, (label, kinds, more) in PAGES.items():
             fits = (file != ROUTING or config.experts is not None) and (config.scores_tokens or file not in OF_TOKENS)
             if file == INTERVENTIONS and config.classes is not None:
-                fits, kinds = config.classes.place != "each", ONE_STACK
+                fits, kinds = config.classes.place != "each", ()
             if file == STREAM and config.classes is not None:
                 fits = models.other_scores(config) is None
             if file in (FLOW, INTERVENTIONS) and models.other_scores(config) is not None:

@@ -110,7 +110,7 @@ INSTEAD = (
     | dict.fromkeys(("stream", "lens"), dict.fromkeys(ENCODERS, "needs a decoder") | dict.fromkeys(BOTH, ELSEWHERE))
     | {  # which show what a class of a text depends on
         page: dict.fromkeys({*ENCODERS} - {"feelings"}, "needs a decoder")
-        | dict.fromkeys(BOTH, ELSEWHERE)
+        | dict.fromkeys({*BOTH} - {"agreement"}, ELSEWHERE)
         | {
             "answers": "whether an answer starts or ends there",
             "headless": "without a head",

@@ -18,7 +18,7 @@ from tfcore.views.inside import effects
 from tfcore.views.inside.interventions import say
 from tfcore.views.inside.interventions.draw import rows_height
 from tfcore.views.inside.interventions.measure import patching
-from tfcore.views.inside.interventions.measure.patching import Kind, PatchedColumns, PromptPair
+from tfcore.views.inside.interventions.measure.patching import Kind, PatchedColumns, PromptPair, StackName
 from tfcore.views.kept import kept
 from tfcore.views.sources import Reading, opened
 from tfcore.views.view import View, view
@@ -34,12 +34,16 @@ def _compared(reading: Reading, source: str, answers: Answers) -> PromptPair:
     return patching.pair(model, theirs, ids, answers)
 
 
-def _exact(reading: Reading, source: str, answers: Answers, kind: Kind) -> list[PatchedColumns]:
-    return list(patching.patch_each(opened(reading.model)[0], compared(reading, source, answers), kind))
+def _exact(
+    reading: Reading, source: str, answers: Answers, kind: Kind, stack: StackName | None
+) -> list[PatchedColumns]:
+    return list(patching.patch_each(opened(reading.model)[0], compared(reading, source, answers), kind, stack))
 
 
-def _estimated(reading: Reading, source: str, answers: Answers, kind: Kind) -> Float[ndarray, "row seq"]:
-    return patching.estimate_patches(opened(reading.model)[0], compared(reading, source, answers), kind)
+def _estimated(
+    reading: Reading, source: str, answers: Answers, kind: Kind, stack: StackName | None
+) -> Float[ndarray, "row seq"]:
+    return patching.estimate_patches(opened(reading.model)[0], compared(reading, source, answers), kind, stack)
 
 
 def _values(reading: Reading, source: str, answers: Answers, name: str) -> Float[Tensor, "1 seq d_model"]:
@@ -80,6 +84,7 @@ def patched(
     row: int,
     position: int,
     answers: Answers = None,
+    stack: StackName | None = None,
     *,
     so_far: Sequence[PatchedColumns] | None = None,
 ) -> View:
@@ -92,23 +97,26 @@ def patched(
         row, position: of the patch that is marked: which of the activations of this kind, and the token.
         answers: ids of two tokens whose logit difference is measured, or twice that of one whose log-probability is;
             None finds the two that tell the texts apart.
+        stack: of an encoder-decoder, the one in which is patched; None is the encoder.
         so_far: exact shares until now, from the end; the others are estimates until then. None: all are exact.
     """
     model, tokenizer = opened(reading.model)
     both = compared(reading, source, answers)
-    columns = exact_patches(reading, source, answers, kind) if so_far is None else list(so_far)
-    estimate = estimated_patches(reading, source, answers, kind)
-    shares, names = patching.known_shares(columns, estimate), patching.patched_names(model.config, kind)
+    columns = exact_patches(reading, source, answers, kind, stack) if so_far is None else list(so_far)
+    estimate = estimated_patches(reading, source, answers, kind, stack)
+    shares, names = patching.known_shares(columns, estimate), patching.patched_names(model.config, kind, stack)
     titles = [patching.patched_title(model.config, name, kind) for name in names]
-    tokens, others = pieces_of(tokenizer, both.target), pieces_of(tokenizer, both.source)
+    tokens, others = (patching.tokens_in(stack, pieces_of(tokenizer, ids)) for ids in (both.target, both.source))
     pairs = zip(tick_labels(others, 10), tick_labels(tokens, 10), strict=True)
-    labels = [f"{theirs}→{own}" if i in both.differing else own for i, (theirs, own) in enumerate(pairs)]
+    changed = [i + (stack == "decoder") for i in both.differing]
+    labels = [f"{theirs}→{own}" if i in changed else own for i, (theirs, own) in enumerate(pairs)]
     said = say.patched_shares(both, shares, titles, tokens, answers_of(model, tokenizer))
     also: tuple[Finding, ...] = (say.estimates_until(columns[-1].start if columns else None),)
     if len(columns) == patching.groups(model.config, both):
         exact = patching.all_shares(columns, len(both.target))
         agree = say.estimated_shares(both, estimate, exact, titles, tokens)
-        also = say.where_it_is(shares, kind, titles, tokens), agree
+        is_read_last = model.config.read_at == -1 and not names[0].startswith("encoder.")
+        also = say.where_it_is(shares, kind, titles, tokens, is_read_last), agree
     wide = max(640, 12 * len(tokens) + SIDES)  # 12 pixels a token
     return View(
         key="patch",
@@ -146,11 +154,19 @@ def patched(
 
 
 @view
-def patched_next(reading: Reading, source: str, kind: Kind, row: int, position: int, answers: Answers = None) -> View:
+def patched_next(
+    reading: Reading,
+    source: str,
+    kind: Kind,
+    row: int,
+    position: int,
+    answers: Answers = None,
+    stack: StackName | None = None,
+) -> View:
     """The prediction after a text, as it is and with one activation of another text. See patched."""
     model, tokenizer = opened(reading.model)
-    both, name = compared(reading, source, answers), patching.patched_names(model.config, kind)[row]
-    tokens, (token, against) = pieces_of(tokenizer, both.target), both.answers
+    both, name = compared(reading, source, answers), patching.patched_names(model.config, kind, stack)[row]
+    tokens, (token, against) = patching.tokens_in(stack, pieces_of(tokenizer, both.target)), both.answers
     return effects.next_token(
         effect_of(reading, source, answers, name, position),
         answers_of(model, tokenizer),

@@ -163,10 +163,16 @@ def patched_shares(
     )
 
 
-def where_it_is(shares: Float[ndarray, "row seq"], kind: Kind, rows: Sequence[str], tokens: Sequence[str]) -> Statement:
+def where_it_is(
+    shares: Float[ndarray, "row seq"], kind: Kind, rows: Sequence[str], tokens: Sequence[str], is_read_last: bool = True
+) -> Statement:
     """For the residual stream, the row from which on the last position carries the difference; else, the largest
-    share."""
-    if kind == "residual":
+    share.
+
+    Args:
+        is_read_last: whether the prediction is read at the last position.
+    """
+    if kind == "residual" and is_read_last:
         led = [row for row, own in zip(rows, shares, strict=True) if own.argmax() == len(own) - 1]
         brings = "brings most from the row “{row}” on" if led else "never brings most"
         start = "At the last position, where the prediction is read, it"

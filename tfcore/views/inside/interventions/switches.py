@@ -26,6 +26,7 @@ from tfcore.measures.interventions import (
     part_title,
     parts_of,
     read_parts,
+    rows_named,
     run_edited,
     titles_of,
 )
@@ -145,10 +146,12 @@ def switched(
         chart=board(
             values,
             columns_of(every),
-            f"{ABLATIONS[action]} of layer %{{y}}, part %{{text}}: %{{z:+.2f}} {quantity.unit}",
+            f"{ABLATIONS[action]} of %{{text}}: %{{z:+.2f}} {quantity.unit}",
             limit=end.end,
             estimated=missing,
-            selected=[(part.layer, every[part.layer].index(part)) for part in chosen],
+            selected=[(row, layer.index(part)) for row, layer in enumerate(every) for part in chosen if part in layer],
+            words=titles_of(every),
+            rows=rows_named(model.config),
             height=board_height(len(every)),
         ),
         min_width=350,

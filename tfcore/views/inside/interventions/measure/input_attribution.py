@@ -145,7 +145,7 @@ def operations(model: Transformer, tokens: int, steps: int = STEPS) -> float:
     """About how many floating-point operations the methods take: a run for each token left out and each replaced, two
     for the texts, and three times as many for each gradient; of each, two for each weight and token."""
     unembedding = model.config.d_model * model.config.vocab_size
-    weights = sum(weight.numel() for weight in model.stack.blocks.parameters())
+    weights = sum(weight.numel() for stack in model.stacks for weight in stack.blocks.parameters())
     return 2.0 * ((2 * tokens + 2 + 3 * (steps + 1)) * (weights * tokens + unembedding))
 
 
@@ -229,13 +229,17 @@ def without_each(
 @torch.no_grad()
 def embeddings(model: Transformer, ids: Sequence[int]) -> Float[Tensor, "seq d_model"]:
     """The embeddings of the tokens of a text, before positions."""
-    return model.activations(one_text(model, ids), "embed")["embed"].squeeze(0)
+    name = "encoder.embed" if model.config.reads_twice else "embed"
+    return model.activations(one_text(model, ids), name)[name].squeeze(0)
 
 
 def _hidden(model: Transformer, ids: Sequence[int], points: Tensor) -> Float[Tensor, "point seq d_model"]:
-    """The last hidden states with these embeddings."""
-    put = Edit("embed", lambda _: points)
-    return model(one_text(model, ids).expand(len(points), -1), edits=[put], logits_to_keep=NO_LOGITS).hidden
+    """The last hidden states with these embeddings, in both stacks where the decoder reads the same text."""
+    put = [Edit("embed", lambda _: points)]
+    if model.config.reads_twice:  # there one place further on
+        again = Edit("decoder.embed", lambda own: torch.cat((own[:, :1], points[:, :-1]), 1))
+        put = [Edit("encoder.embed", lambda _: points), again]
+    return model(one_text(model, ids).expand(len(points), -1), edits=put, logits_to_keep=NO_LOGITS).hidden
 
 
 def _only(i: int, n: int, device: torch.device) -> Tensor:

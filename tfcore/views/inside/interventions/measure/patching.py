@@ -11,17 +11,18 @@ from numpy import ndarray
 from torch import Tensor
 
 from tfcore.config import ModelConfig
-from tfcore.inspection.capture import known_names, layer_of
+from tfcore.inspection.capture import block_of, known_names, layer_of
 from tfcore.inspection.edits import Edit
 from tfcore.measures.attribution_patching import first_order
 from tfcore.measures.effect_metric import Quantity, measured
-from tfcore.measures.lenses import stages
 from tfcore.measures.one_text import next_logits, one_text
 from tfcore.measures.shared_layers import BATCH, TOGETHER, PlainRun, plain_run, prefix_cache, rows_compete, run_joined
 from tfcore.model import Transformer
+from tfcore.views.inside.flow.measure.passages import START
 from tfcore.views.inside.stream.measure.skip import part_name
 
-Kind = Literal["residual", "attention", "feed-forward"]
+Kind = Literal["residual", "attention", "cross-attention", "feed-forward"]
+StackName = Literal["encoder", "decoder"]  # of an encoder-decoder, the one in which is patched
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +80,26 @@ def pair(
     return PromptPair(tuple(source), tuple(target), (mine, theirs), (one, other), differing)
 
 
-def patched_names(config: ModelConfig, kind: Kind) -> tuple[str, ...]:
+def patched_names(config: ModelConfig, kind: Kind, stack: StackName | None = None) -> tuple[str, ...]:
     """The activations that are patched: the stream before every block and after the last one, or the output of every
-    attention or feed-forward layer."""
+    attention or feed-forward layer.
+
+    Args:
+        stack: of an encoder-decoder; None is the encoder there, and the one stack of other models.
+    """
+    prefix = f"{stack or 'encoder'}." if config.architecture == "encoder-decoder" else ""
+    names = [name for name in known_names(config) if name.startswith(prefix)]
     if kind == "residual":
-        return tuple(f"blocks.{i}.resid_pre" for i in range(config.n_layers)) + stages(config)[-1:]
-    end = "attn_out" if kind == "attention" else "mlp_out"
-    return tuple(name for name in known_names(config) if name.endswith(end))
+        streams = [name for name in names if name.endswith(".resid_pre")]
+        return (*streams, f"{prefix}blocks.{len(streams) - 1}.resid_post")
+    end = {"attention": ".attn_out", "cross-attention": ".cross_attn_out", "feed-forward": ".mlp_out"}[kind]
+    return tuple(name for name in names if name.endswith(end))
+
+
+def tokens_in(stack: StackName | None, tokens: Sequence[str]) -> list[str]:
+    """The tokens of a text at the positions of a stack: a decoder that reads the encoder's text has each one place
+    further on."""
+    return [START, *tokens[:-1]] if stack == "decoder" else list(tokens)
 
 
 @torch.no_grad()
@@ -107,7 +121,9 @@ class PatchedColumns(NamedTuple):
 
 
 @torch.no_grad()
-def patch_each(model: Transformer, both: PromptPair, kind: Kind) -> Iterator[PatchedColumns]:
+def patch_each(
+    model: Transformer, both: PromptPair, kind: Kind, stack: StackName | None = None
+) -> Iterator[PatchedColumns]:
     """The share of what is measured that each patch restores: every activation of a kind, at every position.
 
     share = (d_patched - d_target) / (d_source - d_target), d the difference of the two answers' logits at the end (or
@@ -118,7 +134,7 @@ def patch_each(model: Transformer, both: PromptPair, kind: Kind) -> Iterator[Pat
     those are run once; before the first token that differs a decoder has nothing to patch, and the share is 0. The last
     positions come first.
     """
-    names = patched_names(model.config, kind)
+    names = patched_names(model.config, kind, stack)
     states = model.activations(one_text(model, both.source), names)
     run = _alone if _runs_alone(model.config) else _together
     source, target = both.difference
@@ -135,8 +151,8 @@ def _alone(model: Transformer, both: PromptPair, states: dict[str, Tensor]) -> I
     for at, _ in reversed(list(_groups(model.config, both))):
         values = []
         for name, value in states.items():
-            layer = layer_of(name)
-            hidden = model.resume(run.streams[layer], layer, edits=[patch(value, name, at)])
+            layer = block_of(name, model.config)
+            hidden = model.resume(run.streams[layer], layer, edits=[patch(value, name, at)], other=run.other(layer))
             values.append(measured(model, hidden, both.target, both.quantity))
         yield at, torch.stack(values)
 
@@ -195,12 +211,12 @@ def _runs_alone(config: ModelConfig) -> bool:
     """Whether each patch needs a run of its own: what a patch changes, all tokens of an encoder see, and a state that
     is carried on cannot be taken back to an earlier token."""
     carries = any(config.carried_by(layer) is not None for layer in range(config.n_layers))
-    return rows_compete(config) or config.architecture == "encoder" or carries
+    return rows_compete(config) or config.architecture != "decoder" or carries
 
 
 def _first(config: ModelConfig, both: PromptPair) -> int:
-    """The first position with something to patch: in a decoder the first token that differs."""
-    return 0 if config.architecture == "encoder" else both.differing[0]
+    """The first position with something to patch: in a decoder alone the first token that differs."""
+    return both.differing[0] if config.architecture == "decoder" else 0
 
 
 def _groups(config: ModelConfig, both: PromptPair) -> Iterator[tuple[int, int]]:
@@ -228,19 +244,25 @@ def known_shares(so_far: Sequence[PatchedColumns], estimate: Float[ndarray, "row
 
 
 def patched_title(config: ModelConfig, name: str, kind: Kind) -> str:
-    """blocks.2.resid_pre -> "before block 2"; blocks.2.attn_out -> "attention 2"."""
+    """blocks.2.resid_pre -> "before block 2"; blocks.2.attn_out -> "attention 2"; of two stacks "before encoder block
+    2", "encoder attention 2", "cross-attention 2"."""
+    stack = "" if name.startswith("blocks.") else f"{name.partition('.')[0]} "
+    if kind == "cross-attention":
+        return f"{kind} {layer_of(name)}"
     if kind != "residual":
-        return part_name(config, name)
-    return f"{'after' if name.endswith('post') else 'before'} block {layer_of(name)}"
+        return f"{stack}{part_name(config, name)}"
+    return f"{'after' if name.endswith('post') else 'before'} {stack}block {layer_of(name)}"
 
 
-def estimate_patches(model: Transformer, both: PromptPair, kind: Kind) -> Float[ndarray, "row seq"]:
+def estimate_patches(
+    model: Transformer, both: PromptPair, kind: Kind, stack: StackName | None = None
+) -> Float[ndarray, "row seq"]:
     """The shares of `patch_each` to first order, of every activation and position at once.
 
     share = (activation on the source - activation on the target) . d quantity / d activation on the target, over the
     difference of the quantity between both texts (arXiv:2310.10348, section 2): a pass over each text and one backward.
     """
-    names = patched_names(model.config, kind)
+    names = patched_names(model.config, kind, stack)
     with torch.no_grad():
         source = model.activations(one_text(model, both.source), names)
     target = one_text(model, both.target)
