@@ -24,6 +24,7 @@ Part = Literal[
     "attention",
     "heads",
     "mask",
+    "mixer",
     "cross-attention",
     "feed-forward",
     "experts",

@@ -180,8 +180,8 @@ def _check_masks(
         return
     if both:
         raise ValueError("mask goes with a model of one stack; leave it out for an encoder-decoder")
-    if config.mixer is not None:
-        raise ValueError("mask says which keys attention may see; layers of this model carry a state in their place")
+    if not config.attention_layers:
+        raise ValueError("mask says which keys attention may see; no layer of this model has attention")
     if mask.shape not in ((n, n), (config.n_layers, n, n)):
         raise ValueError(
             f"mask {tuple(mask.shape)} must be (query, key) = ({n}, {n}), or one of these for each of "

@@ -81,6 +81,7 @@ class Stack(nn.Module):
             x: token (and segment) embeddings; positions are added here.
             padding_mask: True at real tokens.
             mask: replaces the stack's own: True where a query may see a key; one for all layers, or for each its own.
+                What a hybrid has in the place of attention looks back alone, whatever the mask.
             memory, memory_mask: the encoder's output, and its real tokens.
             first: the block to begin with; x is then the residual stream before it, positions included.
             until: the block to stop before; the residual stream before it is returned.

@@ -216,7 +216,7 @@ def test_what_does_not_go_together_is_refused():
         MixerConfig(least_step=0.1)
     with pytest.raises(ValueError, match="not divisible by n_key_heads=3"):
         MixerConfig(n_key_heads=3)
-    with pytest.raises(ValueError, match="layers of this model carry a state"):
+    with pytest.raises(ValueError, match="no layer of this model has attention"):
         hybrid("delta")(ids(), mask=torch.ones(13, 13, dtype=torch.bool))
     with pytest.raises(ValueError, match="no activation is called"):
         hybrid("conv")(ids(), capture=["blocks.0.attn.scores"])

@@ -29,5 +29,6 @@ FACTS = Facts(
             "time": "Time and memory",
         },
     ),
+    parts=("mixer",),
     terms={"linear attention": "", "state space model": "", "delta rule": ""},
 )

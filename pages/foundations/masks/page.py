@@ -22,6 +22,10 @@ TEXT = (
     "One day the ball rolled away and Lily ran after it."
 )
 OTHER_MASK = "Why a head looks where it does can be opened under the mask that the model was trained with: {own}."
+OF_HYBRIDS = (
+    "This model is a hybrid: the layers offered are those that attend. What the others have, a state or a convolution, "
+    "carries what came before from token to token, whatever the mask."
+)
 # kind: (what it is and who uses it, its own sliders)
 MASKS: dict[Kind, tuple[str, list[str]]] = {
     "causal": ("Each token sees itself and what came before: GPT, LLaMA (arXiv:1706.03762, section 3.2.3).", []),
@@ -109,11 +113,11 @@ with panel((2, 3)) as p:
         row, box, more = controls.text_row(), st.container(), page.more_settings()
         with box:
             mask = choose_mask(more)
-            model_name = models.choose("decoder", "encoder")
+            model_name = models.choose("decoder", "encoder", reads="a head")
         pasted = text_box(model_name, "Text", "text", TEXT, CHARACTERS, height=110, row=row, end="first")
         config = cache.model(model_name)[0].config
         with more:
-            layer = controls.place("Layer", "layer", config.n_layers, 3)
+            layer = controls.layer_among(config.attention_layers, 3)
             head = controls.place("Head", "head", config.attention.n_heads, 5)
     offer_real(model_name, pasted)
     ids, tokens, total = first_tokens(model_name, pasted, views.TOKENS)
@@ -140,6 +144,8 @@ with panel((2, 3)) as p:
         there.link_strongest(used.result, tokens, tokens)
     else:
         st.caption(OTHER_MASK.format(own=NAMES[own]))
+    if config.mixer is not None:
+        st.caption(OF_HYBRIDS)
     p.what_to_see(
         "The mask sets blocked scores to minus infinity, the softmax makes their weights exactly 0, and the rest of "
         "each row grows until it sums to 1 again: under a causal mask the first token can only attend to itself, with "

@@ -9,6 +9,7 @@ from pages.ui.frame import panel
 from pages.ui.loading import models
 from pages.ui.reading import first_tokens, say_nothing_read, text_box
 from tfcore.config import ModelConfig
+from tfcore.input_checks import other_mixer
 from tfcore.views.foundations import positions as views
 from tfcore.views.foundations.positions.say import NAMES, TITLES, losses_and_rises
 
@@ -74,6 +75,8 @@ TEXT = (
 
 def no_use(config: ModelConfig, _: object) -> str | None:
     """Why a model is of no use here."""
+    if config.mixer_of(0) != "attention":
+        return f"{other_mixer(config)}, which knows the order of tokens before any position is given."
     if config.positions.kind in ("rope", "learned"):
         return None
     return f"its positions are {config.positions.kind}, and the experiment needs a model with RoPE or learned ones."
@@ -98,7 +101,7 @@ def together() -> None:
         )
         with p.controls:
             row = controls.text_row()
-            model_name = models.choose("decoder", default=MODEL, why_not=no_use)
+            model_name = models.choose("decoder", default=MODEL, why_not=no_use, reads="the stream")
             pasted = text_box(model_name, "Text", "said", TEXT, CHARACTERS, height=120, row=row, end="first")
             head = controls.place("Head of the first layer", "of_head", models.config(model_name).attention.n_heads)
         if not pasted:

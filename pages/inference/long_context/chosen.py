@@ -31,7 +31,7 @@ def blocks() -> None:
         )
         with p.controls:
             row = controls.text_row()
-            model = models.choose("decoder", reads="every head")
+            model = models.choose("decoder", reads="a head")
             text = text_box(model, "Text", "passage", TEXT, CHARACTERS, height=140, row=row)
             config = BlockConfig(
                 size=controls.slider("Block size (tokens)", "size", 4, 32, 16, 4),

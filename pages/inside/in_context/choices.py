@@ -29,8 +29,12 @@ def of_first(examples: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {name: {"model": models.first(), **values} for name, values in examples.items()}
 
 
-def choose() -> ChosenPrompt:
-    """Task, labels and number of examples in sight, model and prompt under More settings."""
+def choose(reads: models.Reads) -> ChosenPrompt:
+    """Task, labels and number of examples in sight, model and prompt under More settings.
+
+    Args:
+        reads: what a section shows of the model's layers, see models.choose.
+    """
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         with st.container(width=170):
             task = controls.select("Task", "task", list(TASKS), "antonyms", NAMES)
@@ -39,6 +43,6 @@ def choose() -> ChosenPrompt:
         with st.container(width=320):
             count = controls.slider("Examples in the prompt", "k", 0, MOST_EXAMPLES, EXAMPLES)
         with page.more_settings():
-            model = models.choose("decoder", why_not=models.reads(*TEXTS), default=models.first())
+            model = models.choose("decoder", why_not=models.reads(*TEXTS), default=models.first(), reads=reads)
             seed = controls.place("Prompt", "prompt", PROMPTS)
     return ChosenPrompt(model, task, labels, count, seed)

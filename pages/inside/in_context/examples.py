@@ -46,7 +46,7 @@ def examples() -> None:
 @fragments.fragment
 def prompt_and_curve(p: Panel) -> None:
     """The controls, and what depends on them."""
-    chosen = choose()
+    chosen = choose("the stream")
     left, right = st.columns([3, 2], gap="large")
     with left:
         curve(p, chosen)

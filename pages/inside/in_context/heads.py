@@ -32,7 +32,7 @@ def heads() -> None:
     """Show the section."""
     with panel(None) as p:
         p.examples({**of_first(TRY), **TRY_OTHERS})
-        every_head(p, choose())
+        every_head(p, choose("every head"))
         p.what_to_see(
             "Each dot is a head: to the right, heads that attend to what followed an earlier occurrence of a token; "
             "up, heads without which the right answer is less probable. If induction heads alone carried in-context "

@@ -34,7 +34,7 @@ def steps() -> None:
             number = controls.place("Problem", "problem", PROBLEMS)
             with page.more_settings():
                 readers = models.reads(asked(number, way))
-                model = models.choose("decoder", why_not=readers, default=models.first())
+                model = models.choose("decoder", why_not=readers, default=models.first(), reads="the stream")
         left, right = st.columns([2, 3], gap="large")
         with left:
             p.show(views.by_steps(way))

@@ -93,7 +93,7 @@ def first_token() -> None:
     with panel() as p:
         with p.controls:
             row = controls.text_row()
-            model = models.choose("decoder", reads="every head")
+            model = models.choose("decoder", reads="a head")
             text = text_box(model, "Text", "text", TEXT, CHARACTERS, height=110, row=row, end="first")
         tokens = views.first_tokens_of(model, text)
         notices.tokens(tokens.total, len(tokens.ids), which="first")

@@ -57,7 +57,7 @@ OF_TOKENS = {
 HEADS: dict[str, models.Reads] = {
     "start/walkthrough/page.py": "every head",
     "foundations/heads/page.py": "a head or a state",
-    "foundations/masks/page.py": "every head",
+    "foundations/masks/page.py": "a head",
     "foundations/attention/page.py": "a head",
     "foundations/positions/page.py": "every head",
     "inside/induction/page.py": "every head",

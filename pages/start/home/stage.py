@@ -29,7 +29,7 @@ def show() -> None:
     """The text, the river, what can be done with it: what is below need not be sent again when a head changes."""
     box, choice = st.columns([8, 2], vertical_alignment="bottom")
     with choice:
-        model = models.choose(default=models.first(SHIPPED_UNTIL))
+        model = models.choose(default=models.first(SHIPPED_UNTIL), reads="the stream")
     first = NAMES if model == REAL and not links.is_old(SHIPPED_UNTIL) else TEXT
     with box:
         pasted = text_box(model, "Your text", "text", first, CHARACTERS, height=68, named=False)

@@ -7,10 +7,12 @@ import torch
 from tests import small
 from tests.nightly import nightly
 from tfcore.device import device
+from tfcore.measures.leaks import leak_test
 from tfcore.measures.mask_cost import MaskCost, mask_cost
 from tfcore.measures.mask_patterns import FUNCTIONS, MaskConfig, build, of_layers
 from tfcore.model import Transformer
-from tfcore.part_configs import LayerConfig
+from tfcore.part_configs import LayerConfig, MixerConfig
+from tfcore.tokenizers.tokenizer import ByteTokenizer
 from tfcore.training.pitfalls import PitfallConfig, PitfallEvaluation
 from tfcore.views.foundations import masks as views
 from tfcore.views.foundations.masks.measure import masked_attention
@@ -66,6 +68,25 @@ def test_alternating_windows_are_those_of_a_model_that_has_them():
     whole, near = (views.allowed("stories", TEXT, mask, layer).caption for layer in (2, 3))
     assert whole.startswith("alternating windows, layer 2 (all earlier tokens): ")
     assert near.startswith("alternating windows, layer 3 (a window): ")
+
+
+def test_of_a_hybrid_the_layers_that_attend_are_masked():
+    """What the other layers have looks back alone, whatever the mask, so that a causal one leaks nothing."""
+    kinds = ("delta", "attention", "conv", "attention+ssm")
+    mixer = MixerConfig(n_heads=3, decay="token", width=3)
+    layers = tuple(LayerConfig(mixer=kind) for kind in kinds)
+    model = small.model(n_layers=4, mixer=mixer, layers=layers, vocab_size=256)
+    found, ids = masked_attention(model, text(), WINDOW), torch.tensor([text()], device=device())
+    patterns = model(ids, capture="*pattern", mask=build(WINDOW, N)).activations
+    for layer in (1, 3):
+        np.testing.assert_allclose(found.masked[layer], patterns[f"blocks.{layer}.attn.pattern"][0].cpu(), atol=1e-6)
+        assert (found.blocked_share[layer] > 0).all()
+    assert not found.scores[[0, 2]].any()
+    assert not found.masked[[0, 2]].any()
+    assert leak_test(model, text(), WINDOW, 7, 1 + text()[7]).equal
+    assert not leak_test(model, text(), MaskConfig(kind="bidirectional"), 7, 1 + text()[7]).equal
+    with pytest.raises(ValueError, match="layer 2 has no attention that a mask acts on; these have: 1, 3"):
+        views.masked_weights((model, ByteTokenizer()), TEXT, WINDOW, 2, 0)
 
 
 def test_a_single_token_works():

@@ -6,7 +6,7 @@ import pytest
 
 from tests import small
 from tfcore.config import ModelConfig
-from tfcore.part_configs import AttentionConfig, ExpertsConfig
+from tfcore.part_configs import AttentionConfig, ExpertsConfig, LayerConfig, MixerConfig
 from tfcore.presets import PRESETS
 from tfcore.views.model import parts as views
 from tfcore.views.model.parts import measure as model_map
@@ -54,6 +54,41 @@ def test_experts_stand_where_the_feed_forward_layer_was():
     (found,) = boxes(replace(SMALL, experts=ExpertsConfig(n_experts=4, top_k=2)))
     assert ("Mixture of experts",) in found
     assert ("Feed-forward",) not in found
+
+
+STATES = {
+    "one layer of attention in three": (
+        (LayerConfig(mixer="delta"), LayerConfig(), LayerConfig(mixer="delta")),
+        [
+            "Attention: in 1 of 3 layers, queries, keys, values",
+            "Gated delta rule: in 2 of 3 layers, 4 states of 4\u00a0×\u00a04",
+        ],
+    ),
+    "beside attention": (
+        (LayerConfig(mixer="attention+ssm"),) * 3,
+        ["Attention: queries, keys, values", "State space model: beside attention, 4 states of 4\u00a0×\u00a04"],
+    ),
+    "no attention": ((LayerConfig(mixer="conv"),) * 3, ["Short convolution: of 4 tokens"]),
+}
+
+
+@pytest.mark.parametrize(("layers", "expected"), STATES.values(), ids=list(STATES))
+def test_what_stands_in_the_place_of_attention_is_named(layers, expected):
+    config = replace(SMALL, mixer=MixerConfig(decay="token"), layers=layers)
+    (stack,) = model_map.stacks(config)
+    rows = [row for group in stack.groups for row in group.rows]
+    (mixing,) = (row for row in rows if {part.about for part in row} & {"mixer", "attention"})
+    assert [f"{part.label}: {part.note}" for part in mixing if part.about in ("attention", "mixer")] == expected
+    assert ("Mask" in [part.label for part in mixing]) is bool(config.attention_layers)
+    assert ("Feed-forward",) in [tuple(part.label for part in row) for row in rows]
+
+
+def test_layers_of_one_part_each_stand_beside_each_other():
+    """As in Nemotron-H: a state, attention or a feed-forward layer, each with a norm and an addition of its own."""
+    kinds = (LayerConfig(mixer="ssm", alone=True), LayerConfig(alone=True), LayerConfig(mixer="none", dense=True))
+    (found,) = boxes(replace(SMALL, mixer=MixerConfig(decay="token"), layers=kinds))
+    one = ("Attention", "2 heads", "Mask", "State space model", "Feed-forward")
+    assert found[2:-2] == [("RMSNorm",), one, ("+ input",), ("RMSNorm",)]
 
 
 def test_a_decoder_beside_an_encoder_looks_across():

@@ -19,6 +19,7 @@ PAGES = {
     "heads": ("foundations/heads/page.py", {}),
     "heads compared": ("foundations/heads/page.py", {"show": "compare", "with": "another text"}),
     "heads cut": ("foundations/heads/page.py", {"show": "cuts"}),
+    "home": ("start/home/page.py", {}),
     "masks": ("foundations/masks/page.py", {"kind": "window"}),
     "words": ("foundations/attention/page.py", {"look": "words"}),
     "positions": ("foundations/positions/page.py", {"scheme": "together"}),
@@ -73,7 +74,7 @@ DENSE = (
 )
 HYBRIDS = dict.fromkeys(("mamba2", "qwen3 next", "qwen3.5", "nemotron-h"), "layer 0 of it has a state in the place of")
 HYBRIDS |= {"lfm2": "layer 0 of it has a short convolution", "falcon-h1": "layer 0 of it has a state beside attention"}
-EVERY_HEAD = ("masks", "positions", "walkthrough", "induction", "circuit")
+EVERY_HEAD = ("positions", "walkthrough", "induction", "circuit")
 ENCODERS = ("bert", "feelings", "answers", "roberta", "albert", "mpnet", "deberta", "modernbert")
 BOTH = ("t5", "umt5", "bart", "agreement", "marian", "m2m100")
 MIXTURES = ("mixtral", "gpt-oss", "qwen3 mixture", "qwen2 mixture", "deepseek", "qwen3 next")
@@ -84,7 +85,7 @@ INSTEAD = (
         "routing": NO_EXPERTS,
         "expert specialisation": NO_EXPERTS,
         "other routing rules": NO_EXPERTS,
-        "masks": dict.fromkeys(BOTH, "needs a decoder or an encoder"),
+        "masks": dict.fromkeys(BOTH, "needs a decoder or an encoder") | {"mamba2": "none of its layers has attention"},
         "words": dict.fromkeys(BOTH, "needs a decoder or an encoder") | {"mamba2": "none of its layers has attention"},
         "walkthrough": dict.fromkeys(BOTH, "needs a decoder or an encoder")
         | dict.fromkeys(("feelings", "names"), "it tells classes apart")

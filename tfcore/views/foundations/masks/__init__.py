@@ -125,6 +125,10 @@ def _map(
     what: Literal["Scores", "Weights"], model: Source, text: str, mask: MaskConfig, place: Place, *, masked: bool
 ) -> View:
     attended, tokens = attention_of(model, text, mask), tokens_of(model, text).tokens
+    if place[0] not in (there := opened(model)[0].config.attention_layers):
+        raise ValueError(
+            f"layer {place[0]} has no attention that a mask acts on; these have: {', '.join(map(str, there))}"
+        )
     (layer, head), n, when = place, len(tokens), "after the mask" if masked else "before the mask"
     finding: Finding
     if what == "Scores":

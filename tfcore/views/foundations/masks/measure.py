@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Bool, Float
 from numpy import ndarray
+from torch import Tensor
 
 from tfcore.attention import attention_weights
 from tfcore.measures.head_vectors import learned_sinks
@@ -16,7 +17,7 @@ from tfcore.model import Transformer
 
 @dataclass(frozen=True, slots=True)
 class MaskedAttention:
-    """All heads of a model that ran under a mask.
+    """All heads of a model that ran under a mask; 0 in layers of a hybrid that do not attend.
 
     Args:
         allowed: the mask of each layer.
@@ -37,15 +38,25 @@ class MaskedAttention:
 def masked_attention(model: Transformer, ids: Sequence[int], config: MaskConfig) -> MaskedAttention:
     """Scores and weights of every head on a text, before and after the mask, in one forward pass.
 
-    The mask acts in every layer, so the scores of a later layer depend on it too.
+    The mask acts in every layer that attends, so the scores of a later layer depend on it too. What else a hybrid has
+    carries what came before from token to token, whatever the mask.
     """
-    mask = of_layers(config, len(ids), model.config.n_layers)
+    n_layers, layers = model.config.n_layers, model.config.attention_layers
+    mask = of_layers(config, len(ids), n_layers)
     activations = model.activations(one_text(model, ids), ("blocks.*.attn.scores", "blocks.*.attn.pattern"), mask=mask)
-    layers = range(model.config.n_layers)
     scores, masked = (
         torch.cat([activations[f"blocks.{i}.attn.{name}"].float().cpu() for i in layers])
         for name in ("scores", "pattern")
-    )  # (layer, head, query, key)
+    )  # (layer that attends, head, query, key)
     unmasked = attention_weights(scores, sinks=learned_sinks(model, layers))
-    blocked = (unmasked * ~mask[:, None]).sum(-1).mean(-1)
-    return MaskedAttention(mask.numpy(), scores.numpy(), unmasked.numpy(), masked.numpy(), blocked.numpy())
+    blocked = (unmasked * ~mask[list(layers), None]).sum(-1).mean(-1)
+    return MaskedAttention(
+        mask.numpy(), *(_of_all(values, layers, n_layers) for values in (scores, unmasked, masked, blocked))
+    )
+
+
+def _of_all(values: Float[Tensor, "some ..."], layers: Sequence[int], n_layers: int) -> Float[ndarray, "layer ..."]:
+    """Values of some layers among those of all, with zeros for the others."""
+    every = torch.zeros(n_layers, *values.shape[1:])
+    every[list(layers)] = values
+    return every.numpy()

@@ -1,9 +1,11 @@
 """The parts of a model as boxes, from its text to its prediction, each with the page that is about it."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from tfcore.config import ModelConfig
+from tfcore.part_configs import Mixer
 
 POSITIONS = {
     "sinusoidal": "sinusoidal, added",
@@ -15,6 +17,13 @@ POSITIONS = {
     "none": "none",
 }
 NORMS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
+MIXERS: dict[Mixer, str] = {
+    "linear": "Linear attention",
+    "delta": "Delta rule",
+    "ssm": "State space model",
+    "attention+ssm": "State space model",
+    "conv": "Short convolution",
+}
 ENDS = {"encoder": "Masked tokens", "decoder": "Next token", "encoder-decoder": "Next target token"}
 
 
@@ -100,28 +109,64 @@ def _positions_note(config: ModelConfig) -> str:
 
 
 def block(config: ModelConfig, reads: bool, looks_across: bool) -> Group:
-    """One block, in the order its norms have."""
+    """One block, in the order its norms have; of a hybrid, whose blocks differ, what stands in the place of something
+    else is beside it."""
     bidirectional = reads or config.architecture == "encoder"
-    attention = (
-        PartBox("Attention", _attention_note(config), "query", "attention"),
-        PartBox(f"{config.attention.n_heads} heads", _heads_note(config), "attention", "heads"),
-        PartBox("Mask", "bidirectional" if bidirectional else "causal", "key", "mask"),
-    )
-    halves: list[tuple[PartBox, ...]] = [attention]
+    halves: list[tuple[PartBox, ...]] = [(*_attention(config, bidirectional), *_mixers(config))]
     if looks_across:
         halves.append((PartBox("Cross-attention", "to the encoder states", "key", "cross-attention", across="takes"),))
-    if config.experts is not None:
-        experts = f"{config.experts.n_experts} experts, top-{config.experts.top_k}"
-        halves.append((PartBox("Mixture of experts", experts, "feedforward", "experts"),))
-    elif config.ff_size:
-        biases = ", biases" if config.bias else ""
-        note = f"{config.d_model} → {config.ff_size} → {config.d_model}, {config.feed_forward.activation}{biases}"
-        halves.append((PartBox("Feed-forward", note, "feedforward", "feed-forward"),))
-    if config.parallel:
+    if feeding := _feed_forward(config):
+        halves.append(feeding)
+    if config.parallel or all(one.alone or one.mixer == "none" for one in map(config.layer, range(config.n_layers))):
         halves = [tuple(one for half in halves for one in half)]
     rows = [row for half in halves for row in _sublayer(config, half)]
     count = config.encoder_layers if bidirectional else config.decoder_layers
     return Group(rows=tuple(rows), title=f"block, {count} times")
+
+
+def _in_some(config: ModelConfig, layers: Collection[int], words: str) -> str:
+    """Words of a part, and how many layers have it where not all do."""
+    n = config.n_layers
+    return words if len(layers) == n else f"in {len(layers)} of {n} layers{', ' if words else ''}{words}"
+
+
+def _attention(config: ModelConfig, bidirectional: bool) -> list[PartBox]:
+    """The boxes of attention; none where no layer has it."""
+    if not (layers := config.attention_layers):
+        return []
+    return [
+        PartBox("Attention", _in_some(config, layers, _attention_note(config)), "query", "attention"),
+        PartBox(f"{config.attention.n_heads} heads", _heads_note(config), "attention", "heads"),
+        PartBox("Mask", "bidirectional" if bidirectional else "causal", "key", "mask"),
+    ]
+
+
+def _mixers(config: ModelConfig) -> list[PartBox]:
+    """What layers have in the place of attention or beside it."""
+    own, (d_key, d_value), boxes = config.mixer, config.mixer_sizes, []
+    kinds = [config.mixer_of(layer) for layer in range(config.n_layers)]
+    for kind in dict.fromkeys(kinds):
+        if own is None or kind in ("attention", "none"):
+            continue
+        label = f"Gated {MIXERS[kind].lower()}" if kind == "delta" and own.decay else MIXERS[kind]
+        note = f"of {own.width} tokens" if kind == "conv" else f"{own.n_heads} states of {d_key}\u00a0×\u00a0{d_value}"
+        beside = "beside attention, " if kind == "attention+ssm" else ""
+        layers = [i for i, one in enumerate(kinds) if one == kind]
+        boxes.append(PartBox(label, _in_some(config, layers, beside + note), "value", "mixer"))
+    return boxes
+
+
+def _feed_forward(config: ModelConfig) -> tuple[PartBox, ...]:
+    """The boxes of experts and of plain feed-forward layers, of those that there are."""
+    boxes = []
+    if (layers := config.routed_layers) and config.experts is not None:
+        note = f"{config.experts.n_experts} experts, top-{config.experts.top_k}"
+        boxes.append(PartBox("Mixture of experts", _in_some(config, layers, note), "feedforward", "experts"))
+    if plain := [i for i in range(config.n_layers) if config.is_plain(i)]:
+        biases = ", biases" if config.bias else ""
+        note = f"{config.d_model} → {config.ff_size} → {config.d_model}, {config.feed_forward.activation}{biases}"
+        boxes.append(PartBox("Feed-forward", _in_some(config, plain, note), "feedforward", "feed-forward"))
+    return tuple(boxes)
 
 
 def _attention_note(config: ModelConfig) -> str:
