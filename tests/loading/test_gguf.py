@@ -154,7 +154,7 @@ def test_states_add_to_variances_what_the_model_does(tmp_path):
     write(path, "nemotron-h", random_model("nemotron-h"), **said, **byte_level("gpt-2"))
     config = checkpoints.estimate(path).config
     assert config.norm.eps == pytest.approx(1e-3)
-    assert config.mixer.least_step == 0.001  # as in all that were published, which no file says
+    assert config.mixer.least_step == 0.001  # the default of transformers, as no file says it
 
 
 @pytest.mark.parametrize("kind", ["F16", "BF16", *QUANTISED])

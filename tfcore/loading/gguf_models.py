@@ -658,7 +658,7 @@ class GgufWeights:
 
     def _nemotron_h(self, of: Callable[..., Any]) -> dict[str, Any]:
         """Nemotron-H and Nemotron 3. What a layer is, its tensors say. Nothing is rotated, whatever is said about it;
-        how small a step of a state may be is not said, and is taken as in all that were published."""
+        how small a step of a state may be is not said, and is taken as it is by default in transformers."""
         of("block_count")
         for name in ("rope.dimension_count", "rope.freq_base", "nextn_predict_layers"):
             of(name, 0)
