@@ -36,7 +36,7 @@ KINDS: dict[Architecture, str] = {
 }
 # What a page reads of each layer of a model: hybrids have a state or a convolution in the place of some attention
 Reads: TypeAlias = Literal["every head", "a head", "a head or a state", "the stream", "pictures", "sound"]
-SHOWN_ON = {"pictures": "Pictures", "sound": "Sound"}  # what some models read -> the page on them
+SHOWN_ON = {"pictures": "Pictures"}  # what some models read -> the page on them
 OTHER_SCORES = {
     "several": "it judges several classes of a text, each by itself",
     "number": "it gives a text numbers and no classes",
