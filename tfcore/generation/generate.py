@@ -190,16 +190,15 @@ class Reader:
             )
         self.model, self.edits = model, tuple(edits)
         self.source: ModelInput | None = None
-        if config.sound is not None:
-            self.source = torch.as_tensor(ids).to(model.device, model.dtype)
+        if config.architecture == "encoder-decoder":
+            is_sound = config.sound is not None
+            read = torch.as_tensor(ids, dtype=model.dtype) if is_sound else torch.tensor([_listed(ids, config)])
+            self.source = read.to(model.device)
+            self.prompt = [config.start_id] if decoder_ids is None else _listed(decoder_ids, config)
         else:
             self.prompt = _listed(ids, config)
-        if config.architecture == "encoder-decoder":
-            if config.sound is None:
-                self.source = torch.tensor([self.prompt], device=model.device)
-            self.prompt = [config.start_id] if decoder_ids is None else _listed(decoder_ids, config)
-        elif decoder_ids is not None:
-            raise ValueError("decoder_ids go with an encoder-decoder; give ids alone to a decoder-only model")
+            if decoder_ids is not None:
+                raise ValueError("decoder_ids go with an encoder-decoder; give ids alone to a decoder-only model")
         if config.max_seq_len < len(self.prompt):
             raise ValueError(f"{len(self.prompt)} tokens are more than max_seq_len={config.max_seq_len}; give fewer")
         self.capacity = min(max_new_tokens, config.longest(len(self.prompt)) - len(self.prompt))

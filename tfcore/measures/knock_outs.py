@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from tfcore.measures.effect_metric import Quantity, measured
 from tfcore.measures.interventions import Action, Part, edits_for, flat_parts, parts_of
-from tfcore.measures.shared_layers import plain_run, run_above
+from tfcore.measures.shared_layers import plain_run, run_above, weights_of_blocks
 from tfcore.model import Transformer
 
 ROUNDING = 1e-5  # effects below are rounding errors
@@ -22,8 +22,7 @@ SMALL = 0.1  # nats or logits: a part whose ablation changes the quantity by les
 def operations(model: Transformer, runs: int, tokens: int) -> float:
     """About how many floating-point operations so many runs of a text take that each begin somewhere in the model: two
     for each weight of half its blocks, at every token."""
-    blocks = (weights for stack in model.stacks for weights in stack.blocks.parameters())
-    return float(runs * tokens) * sum(weights.numel() for weights in blocks)
+    return float(runs * tokens) * weights_of_blocks(model)
 
 
 class LayerEffects(NamedTuple):

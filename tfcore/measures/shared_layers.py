@@ -65,6 +65,11 @@ def plain_run(model: Transformer, ids: Sequence[int]) -> PlainRun:
     return PlainRun(tuple(ids), streams, output.hidden, others)
 
 
+def weights_of_blocks(model: Transformer) -> int:
+    """How many weights the blocks of all stacks have."""
+    return sum(weights.numel() for stack in model.stacks for weights in stack.blocks.parameters())
+
+
 @torch.no_grad()
 def run_above(
     model: Transformer, run: PlainRun, layer: int, sets: Sequence[Sequence[Edit]]

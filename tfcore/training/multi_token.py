@@ -120,27 +120,19 @@ def second_guesses(model: MultiTokenTransformer, texts: Int[Tensor, "row seq"]) 
     Args:
         texts: held out; the first half of each is continued to its length.
     """
+    texts = texts.to(model.device)
     begins = texts[:, : texts.shape[1] // 2]
     states, first = _read(model, texts)
-    written = torch.stack([torch.tensor(greedy(model, row, len(texts[0]))) for row in begins.tolist()])
-    passes = [speculated(model, row, len(texts[0]))[1] for row in begins.tolist()]
+    written, passes = zip(*(speculated(model, row, texts.shape[1]) for row in begins.tolist()), strict=True)
     new = texts.shape[1] - begins.shape[1]
     return SecondGuesses(
         first_loss=float(position_losses(model, texts)[1:].mean()),
         second_loss=float(model.second_losses(states, texts).mean()),
         confirmed=_confirmed(model, texts, texts.shape[1] - 1),
         constant=float(first.flatten().bincount().max() / first.numel()),
-        written=_confirmed(model, written, new),
+        written=_confirmed(model, torch.tensor(written, device=model.device), new),
         per_pass=new * len(texts) / sum(passes),
     )
-
-
-def greedy(model: Transformer, ids: Sequence[int], length: int) -> list[int]:
-    """The text that the decoder writes, one token a pass, up to `length` ids."""
-    text = list(ids)
-    while len(text) < length:
-        text.append(int(_read(model, torch.tensor([text]))[1][0, -1]))
-    return text
 
 
 def speculated(model: MultiTokenTransformer, ids: Sequence[int], length: int) -> tuple[list[int], int]:
@@ -152,7 +144,7 @@ def speculated(model: MultiTokenTransformer, ids: Sequence[int], length: int) ->
     """
     text, guess, passes = list(ids), list[int](), 0
     while len(text) < length:
-        states, first = _read(model, torch.tensor([text + guess]))
+        states, first = _read(model, torch.tensor([text + guess], device=model.device))
         passes += 1
         token = int(first[0, len(text) - 1])
         if guess == [token]:
@@ -160,7 +152,7 @@ def speculated(model: MultiTokenTransformer, ids: Sequence[int], length: int) ->
             token = int(first[0, -1])
         read = len(text)  # states of the tokens that stay
         text.append(token)
-        following = torch.tensor([text[1:]])
+        following = torch.tensor([text[1:]], device=model.device)
         guess = [int(model.second_logits(states[:, :read], following)[0, -1].argmax())]
     return text[:length], passes
 

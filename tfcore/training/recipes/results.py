@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tfcore.files import as_a_whole
+
 R = TypeVar("R")
 
 
@@ -23,9 +25,8 @@ def made_once(file: Path, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """What a JSON file holds; where it is not there, it is made and written first. A file is there whole or not at all,
     whenever its maker is stopped."""
     if not file.is_file():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        begun = file.with_suffix(".begun")
-        begun.write_text(json.dumps(make(), separators=(",", ":")) + "\n", "utf-8")
-        begun.replace(file)
+        said = json.dumps(make(), separators=(",", ":"))
+        with as_a_whole(file) as beside:
+            beside.write_text(said + "\n", "utf-8")
     made: dict[str, Any] = json.loads(file.read_text("utf-8"))
     return made

@@ -14,7 +14,7 @@ from torch import Tensor
 from tfcore.inspection.edits import Edit
 from tfcore.measures.effect_metric import Quantity, measured
 from tfcore.measures.one_text import one_text
-from tfcore.measures.shared_layers import BATCH, rows_at_once
+from tfcore.measures.shared_layers import BATCH, rows_at_once, weights_of_blocks
 from tfcore.model import NO_LOGITS, Transformer
 
 Occlusion = Literal["left out", "replaced"]
@@ -145,8 +145,7 @@ def operations(model: Transformer, tokens: int, steps: int = STEPS) -> float:
     """About how many floating-point operations the methods take: a run for each token left out and each replaced, two
     for the texts, and three times as many for each gradient; of each, two for each weight and token."""
     unembedding = model.config.d_model * model.config.vocab_size
-    weights = sum(weight.numel() for stack in model.stacks for weight in stack.blocks.parameters())
-    return 2.0 * ((2 * tokens + 2 + 3 * (steps + 1)) * (weights * tokens + unembedding))
+    return 2.0 * ((2 * tokens + 2 + 3 * (steps + 1)) * (weights_of_blocks(model) * tokens + unembedding))
 
 
 def _check(ids: Sequence[int], other: Sequence[int] | Constant) -> None:
