@@ -3,7 +3,9 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -296,7 +298,12 @@ def _trained_switch(version: Version, rows: Sequence[Mapping[str, Any]], base: S
 
 def second_wave_trained() -> SecondWave:
     """The models of the ladder that ships."""
-    return read_second_wave(ladder.rows_of(ladder.SHIPPED / TABLE))
+    return _second_wave_in(ladder.SHIPPED / TABLE)
+
+
+@lru_cache(maxsize=1)
+def _second_wave_in(table: Path) -> SecondWave:
+    return read_second_wave(ladder.rows_of(table))
 
 
 def second_guesses() -> tuple[SecondGuesses, ...]:
