@@ -149,7 +149,8 @@ with panel((2, 3)) as p:
     p.what_to_see(
         "The mask sets blocked scores to minus infinity, the softmax makes their weights exactly 0, and the rest of "
         "each row grows until it sums to 1 again: under a causal mask the first token can only attend to itself, with "
-        "weight 1. The mask acts in every layer, so from layer 1 on it changes the scores themselves as well."
+        "weight 1. The mask acts in every layer that attends, so above the first of them it changes the scores "
+        "themselves as well."
     )
 st.subheader("Leak test: does a later token change earlier outputs?", anchor=False)
 with panel(None) as p:
