@@ -8,6 +8,8 @@ from safetensors.torch import save_file
 from tests import small
 from tfcore.files import CheckpointError
 from tfcore.loading.checkpoints import PRETRAINED, described
+from tfcore.measures.atlas.atlas import atlas_of, with_atlas
+from tfcore.measures.atlas.sums import ExamplePlaces, HeadSums
 from tfcore.measures.heads.maps import attention_maps
 from tfcore.measures.highlights import usual as module
 from tfcore.measures.highlights.usual import DISTANCES, UsualWeights, save_usual, stored_usual, usual_weights
@@ -33,11 +35,26 @@ def test_means_are_those_of_loops(architecture):
     assert not found.before[:, :, 11:].any()
 
 
+@pytest.mark.parametrize("architecture", ["decoder", "encoder"])
+def test_those_of_an_atlas_are_the_same_means(architecture):
+    """Which are summed over whole windows at once, and here text by text along diagonals."""
+    model, words = small.model(vocab_size=256, architecture=architecture), ByteTokenizer()
+    texts = ["The dog saw (a cat).", "A cat saw [the] dog."]
+    windows = [words.encode(text) for text in texts]
+    sums = HeadSums(model.config, 20, ExamplePlaces.drawn(windows, 8))
+    sums.add(model, words, windows)
+    atlas = atlas_of(sums, windows, model="", architecture=architecture, sources={}, ranks={})
+    found, expected = UsualWeights.of_atlas(atlas), usual_weights(model, words, texts)
+    assert found.before == pytest.approx(expected.before[..., :20], abs=1e-6)
+    assert found.after == pytest.approx(expected.after[..., :19], abs=1e-6)
+
+
 def test_at_has_each_distance_in_its_place():
     before, after = np.zeros((2, 1, 1, 4), np.float32)
-    before[0, 0], after[0, 0] = (0.1, 0.2, 0.3, 0.4), (0.5, 0.6, 0.7, 0.8)
-    (one,) = UsualWeights(before, after).at(0, 6)
+    before[0, 0], after[0, 0] = (0.1, 0.2, 0.3, 0.4), (0.5, 0.6, 0.7, 9)
+    (one,) = UsualWeights(before, after[..., :3]).at(0, 6)
     assert one[2].tolist() == pytest.approx([0.3, 0.2, 0.1, 0.5, 0.6, 0.7])
+    assert one[0].tolist() == pytest.approx([0.1, 0.5, 0.6, 0.7, 0.7, 0.7])
     assert one[5].tolist() == pytest.approx([0.4, 0.4, 0.4, 0.3, 0.2, 0.1])  # further away counts as the furthest
 
 
@@ -82,17 +99,26 @@ def test_another_file_is_refused(folder):
 
 
 def test_stored_weights_fit_their_models():
-    names = sorted(path.parent.name for path in PRETRAINED.glob(f"*/{module.FILE}"))
-    assert {"smollm2", "stories"} <= set(names)
-    for name in names:
+    files = {path.parent.name for path in PRETRAINED.glob(f"*/{module.FILE}")}
+    assert files
+    assert with_atlas()
+    assert not files & set(with_atlas()), "the file of a model with an atlas is read by nothing"
+    for name in sorted({*files, *with_atlas()}):
         found = stored_usual(name)
-        assert (PRETRAINED / name / module.FILE).stat().st_size < 150_000
         assert found.before.min() >= 0
         assert found.before.max() <= 1
         if (PRETRAINED / name / "config.json").is_file():
             config, _ = described(name)
-            assert found.before.shape == (config.n_layers, config.attention.n_heads, DISTANCES)
+            assert found.before.shape[:2] == (config.n_layers, config.attention.n_heads)
+            assert found.before.shape[2] >= DISTANCES
             assert bool(found.after.any()) == (config.architecture == "encoder")
+
+
+def test_the_command_refuses_a_model_with_an_atlas(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["usual", "stories"])
+    with pytest.raises(SystemExit):
+        module.main()
+    assert "stories has an atlas, which is read" in capsys.readouterr().err
 
 
 def test_stored_weights_are_measured_again(unchecked):

@@ -353,6 +353,7 @@ def _check(path: Path, atlas: Atlas) -> None:
     fits = [value.shape == shape for value in atlas.measures.values()]
     fits += [atlas.pairs.shape == atlas.by_position.shape == (*shape, kinds, kinds), atlas.counts.shape == (kinds,)]
     fits += [atlas.distances.shape == atlas.ahead.shape == (*shape, len(OCTAVES))]
+    fits += [atlas.usual_before.shape == atlas.usual_after.shape == (*shape, atlas.window)]
     fits += [atlas.examples.query.shape[:3] == (*shape, DECILES)]
     if not all(fits):
         raise CheckpointError(f"{path} is no atlas of heads: its parts do not fit each other; `{MAKE}` makes it")

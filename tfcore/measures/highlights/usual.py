@@ -1,7 +1,7 @@
-"""The weight that each head usually gives a token at each distance: measured once on general texts, and stored beside
-a model in `heads.safetensors`, in which further measures of heads over texts have room.
+"""The weight that each head usually gives a token at each distance: from the atlas of a model that has one; of others
+measured once on general texts, and stored beside a model in `heads.safetensors`.
 
-    python -m tfcore.measures.highlights.usual smollm2
+    python -m tfcore.measures.highlights.usual fill
 """
 
 import argparse
@@ -19,6 +19,7 @@ from safetensors.torch import save_file
 from tfcore.files import CheckpointError
 from tfcore.loading.checkpoints import PRETRAINED, load
 from tfcore.loading.weights import read_floats
+from tfcore.measures.atlas.atlas import Atlas, load_atlas, with_atlas
 from tfcore.measures.heads.kinds import TEXTS
 from tfcore.measures.heads.maps import attention_maps
 from tfcore.measures.heads.sink import sink_tokens, without_keys
@@ -40,14 +41,19 @@ class UsualWeights:
         after: on those 1, 2 ... after it; 0 in a decoder.
     """
 
-    before: Float[ndarray, "layer head distance"]
-    after: Float[ndarray, "layer head distance"]
+    before: Float[ndarray, "layer head behind"]
+    after: Float[ndarray, "layer head ahead"]
+
+    @classmethod
+    def of_atlas(cls, atlas: Atlas) -> "UsualWeights":
+        """Those over the texts of an atlas, whose weights after a token begin at distance 0, where there are none."""
+        return cls(atlas.usual_before, atlas.usual_after[..., 1:])
 
     def at(self, layer: int, tokens: int) -> Float[ndarray, "head query key"]:
         """The usual weights of the heads of a layer in a text of so many tokens."""
         away = np.arange(tokens)[:, None] - np.arange(tokens)
-        last = self.before.shape[2] - 1
-        before, after = np.clip(away, 0, last), np.clip(-away - 1, 0, last)
+        before = np.clip(away, 0, self.before.shape[2] - 1)
+        after = np.clip(-away - 1, 0, self.after.shape[2] - 1)
         return np.where(away >= 0, self.before[layer][:, before], self.after[layer][:, after])
 
 
@@ -95,11 +101,13 @@ def save_usual(path: Path, found: UsualWeights) -> None:
 
 @functools.lru_cache(maxsize=8)
 def stored_usual(name: str) -> UsualWeights | None:
-    """The stored measurements of a model that ships or was fetched; None for any other.
+    """The usual weights of a model that has an atlas, or such a file; None for any other.
 
     Raises:
-        CheckpointError: the file is damaged.
+        CheckpointError: the atlas or the file is damaged.
     """
+    if name in with_atlas():
+        return UsualWeights.of_atlas(load_atlas(name))
     path = PRETRAINED / name / FILE
     if path not in PRETRAINED.glob(f"*/{FILE}"):  # a name may be a folder elsewhere
         return None
@@ -112,10 +120,12 @@ def stored_usual(name: str) -> UsualWeights | None:
 
 
 def main() -> None:
-    """Measure models and write the file of each."""
+    """Measure models without an atlas and write the file of each."""
     parser = argparse.ArgumentParser(prog="python -m tfcore.measures.highlights.usual", description=__doc__)
-    parser.add_argument("names", nargs="+", help="models that ship or were fetched")
+    parser.add_argument("names", nargs="+", help="models that ship or were fetched, without an atlas")
     for name in parser.parse_args().names:
+        if name in with_atlas():
+            parser.error(f"{name} has an atlas, which is read; `python -m tfcore.training atlas` makes it anew")
         model, tokenizer = load(name, device="cpu")
         if tokenizer is None:
             parser.error(f"{name} has no tokenizer, so no text can be read")

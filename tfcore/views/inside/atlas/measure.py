@@ -12,6 +12,7 @@ from tfcore.measures.atlas.growing import growing_atlas
 from tfcore.measures.atlas.search import LEAST
 from tfcore.measures.atlas.token_kinds import PARTITION, token_kinds
 from tfcore.measures.heads.kinds import THRESHOLD, Place
+from tfcore.measures.highlights.usual import UsualWeights
 from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 from tfcore.views.foundations.heads.measure.attention import attention
@@ -237,16 +238,13 @@ class Look(NamedTuple):
 def _unusual_look(reading: Reading) -> Look | None:
     """The head and the query token with the most weight on one other token beyond what the head usually puts on a token
     at that distance, the first token apart; None where no head looks at any."""
-    atlas, read = atlas_of(reading.model), attention(reading)
+    usual, read = UsualWeights.of_atlas(atlas_of(reading.model)), attention(reading)
     patterns, n = read.maps.patterns, len(read.keys)
-    ahead = np.arange(n)[:, None] < np.arange(n)
-    distance = np.abs(np.arange(n)[:, None] - np.arange(n))
-    excluded = (distance == 0) | read.sink | read.sink[:, None]
+    excluded = np.eye(n, dtype=bool) | read.sink | read.sink[:, None]
     best, found = 0.0, None
     for layer, weights in enumerate(patterns):
-        at = np.minimum(distance, atlas.window - 1)
-        usual = np.where(ahead, atlas.usual_after[layer][:, at], atlas.usual_before[layer][:, at])
-        beyond = np.where(excluded, 0.0, weights - usual * (weights * ~read.sink).sum(-1, keepdims=True))
+        kept_weight = (weights * ~read.sink).sum(-1, keepdims=True)
+        beyond = np.where(excluded, 0.0, weights - usual.at(layer, n) * kept_weight)
         if beyond.max() > best:
             best = float(beyond.max())
             head, query, _ = np.unravel_index(int(beyond.argmax()), beyond.shape)
