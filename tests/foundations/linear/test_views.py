@@ -14,6 +14,7 @@ from tfcore.training.mixing import comparison, lengths
 from tfcore.training.mixing.comparison import MixingConfig
 from tfcore.views.foundations import linear as views
 from tfcore.views.foundations.linear import measure, say
+from tfcore.views.foundations.linear.draw import full_colour
 from tfcore.views.foundations.linear.measure import MixerSettings, carried_state, features, stored_pairs
 
 TEXT = "Once upon a time there was a little dog named Max. Max had a red ball."
@@ -118,6 +119,29 @@ def test_every_view_draws_and_says_something():
     assert "Nothing is measured yet" in str(shown[-2])
     assert "4,096" not in str(shown[3])
     assert "1,024 numbers at any length" in str(shown[3])  # 32 x 32
+
+
+def test_colours_of_a_state_end_below_a_few_large_numbers_and_that_is_said():
+    states = np.zeros((2, 10, 20))
+    states[1] = 0.25
+    states[1, 0, 0] = -8.0
+    assert full_colour(states) == 0.25
+    assert say.scale_ends(0.25, 8.0) == "Colours end at 0.25; the largest number is 8."
+    assert say.scale_ends(8.0, 8.0) == ""
+    assert full_colour(np.zeros((1, 2, 2))) == 1
+    of = *OF, MixerSettings(row="delta"), 5
+    shown, largest = views.state(*of), np.abs(views.carried(*of).result.states).max()
+    assert shown.chart["data"][0]["zmax"] < largest
+    assert shown.note.startswith("Colours end at")
+
+
+def test_a_plain_sum_loses_nothing():
+    assert "nothing fades; the state's norm" in str(views.carried(*OF, MixerSettings(row="linear"), 5))
+
+
+def test_forms_are_compared_where_there_is_a_state():
+    assert "outputs agree within 10" in str(views.carried(*OF, MixerSettings(row="delta"), 5))
+    assert "agree" not in str(views.carried(*OF, MixerSettings(row="conv"), 5))
 
 
 def test_what_is_said_of_sizes_and_hybrids_is_counted():

@@ -30,6 +30,7 @@ from tfcore.views.foundations.linear import measure, say
 from tfcore.views.foundations.linear.draw import (
     STYLES,
     carried_figure,
+    full_colour,
     held_figure,
     lengths_figure,
     matrix_figure,
@@ -158,7 +159,7 @@ def state(model: Source, text: str, layer: int, head: int, settings: MixerSettin
     result = carried_of(model, text, layer, head, settings)
     token = min(token, len(tokens) - 1)
     rows = "value kept" if settings.row == WITHOUT_STATE else "key channel"
-    most = float(np.abs(result.states).max()) or 1.0
+    most = full_colour(result.states)
     return View(
         key="state",
         title="The state",
@@ -166,6 +167,7 @@ def state(model: Source, text: str, layer: int, head: int, settings: MixerSettin
         chart=state_figure(result.states[token], most, rows, STATE_HEIGHT),
         min_width=240,
         findings=(say.state_after(result, tokens, token),),
+        note=say.scale_ends(most, float(np.abs(result.states).max())),
         table=lambda: pd.DataFrame(result.states[token]),
     )
 
@@ -193,6 +195,7 @@ def carried(model: Source, text: str, layer: int, head: int, settings: MixerSett
     tokens = tokens_of(model, text).tokens
     result = carried_of(model, text, layer, head, settings)
     token = min(token, len(tokens) - 1)
+    has_state = settings.row != WITHOUT_STATE
     columns = {"norm": result.norms, "written": result.written, "lost": result.lost, "rank": result.ranks}
     return View(
         key="carried",
@@ -200,7 +203,7 @@ def carried(model: Source, text: str, layer: int, head: int, settings: MixerSett
         result=result,
         chart=carried_figure(result, tick_labels(tokens), token, 300),
         min_width=340,
-        findings=(say.written_and_lost(result, tokens),),
+        findings=(say.written_and_lost(result, tokens), *([say.forms_agree(result)] if has_state else [])),
         table=lambda: pd.DataFrame({"token": tokens, **columns}),
     )
 

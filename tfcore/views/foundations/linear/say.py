@@ -60,21 +60,19 @@ def softmax_peaks(carried: CarriedState) -> Statement:
 
 @dataclass(frozen=True, slots=True)
 class ImpliedMatrix(Finding):
-    """How a mixer's matrix compares with softmax's, and its forms with each other.
+    """How a mixer's matrix compares with softmax's.
 
     Args:
         row: the mixer.
         peak: the largest part of a row's sizes that one token has, in the mean.
         softmax: the same of softmax attention.
         negative: share of the numbers that are below 0.
-        difference: the largest between the outputs of the three forms, over the largest output.
     """
 
     row: MixerRow
     peak: float
     softmax: float
     negative: float
-    difference: float
 
     @property
     def sentence(self) -> str:
@@ -84,31 +82,27 @@ class ImpliedMatrix(Finding):
                 "Its weights are set equal here; a trained layer has its own in each channel."
             )
         flatter = "flatter than" if self.peak < self.softmax else "at least as sharp as"
-        signed = f" {self.negative:.0%} of its numbers are negative." if self.negative else ""
+        signed = f"; {self.negative:.0%} of its numbers are negative" if self.negative else ""
         return (
             f"{NAMES[self.row]}: the largest number of a row has {self.peak:.0%} of its sum of sizes in the mean, "
-            f"{flatter} softmax's {self.softmax:.0%}.{signed} Token by token, in chunks and as this matrix the outputs "
-            f"agree within {power(max(ROUNDED, self.difference))} of the largest."
+            f"{flatter} softmax's {self.softmax:.0%}{signed}."
         )
 
 
 def implied(carried: CarriedState, row: MixerRow) -> ImpliedMatrix:
     """Compare the two matrices of a head."""
     seen = carried.matrix[np.tril_indices(len(carried.matrix))]
-    return ImpliedMatrix(
-        row, row_peaks(carried.matrix), row_peaks(carried.weights), float((seen < 0).mean()), carried.difference
-    )
+    return ImpliedMatrix(row, row_peaks(carried.matrix), row_peaks(carried.weights), float((seen < 0).mean()))
 
 
 def state_after(carried: CarriedState, tokens: Sequence[str], token: int) -> Statement:
     """The size, norm and rank of the state after a token, beside what attention keeps."""
     return state(
         "state",
-        "After '{token}' (token {number}): norm {norm:.3g}, {rank} of at most {most} singular values above 1 % of the "
-        "largest. {numbers:whole} numbers at any length; attention keeps {kept:whole} for these "
-        "{number:counted token}.",
+        "After '{token}' at position {place}: norm {norm:.3g}, {rank} of at most {most} singular values above 1 % of "
+        "the largest. {numbers:whole} numbers at any length; attention keeps {kept:whole} so far.",
         token=visible(tokens[token]),
-        number=token + 1,
+        place=token,
         norm=float(carried.norms[token]),
         rank=carried.ranks[token],
         most=min(carried.states.shape[1:]),
@@ -139,17 +133,30 @@ def still_held(carried: CarriedState, tokens: Sequence[str], token: int) -> Stat
 def written_and_lost(carried: CarriedState, tokens: Sequence[str]) -> Statement:
     """The tokens that write most and that take most away, and how the state grows."""
     most, least = int(carried.written.argmax()), int(carried.lost.argmax())
+    lost = float(carried.lost[least])
     return state(
         "written",
-        "Most is written at '{most}' ({written:.3g}), most fades or is erased at '{least}' ({lost:.3g}); the state's "
-        "norm goes from {first:.3g} to {last:.3g}.",
+        "Most is written at '{most}' ({written:.3g}), {faded}; the state's norm goes from {first:.3g} to {last:.3g}.",
         most=visible(tokens[most]),
         written=float(carried.written[most]),
-        least=visible(tokens[least]),
-        lost=float(carried.lost[least]),
+        faded=f"most fades or is erased at '{visible(tokens[least])}' ({lost:.3g})" if lost else "nothing fades",
         first=float(carried.norms[0]),
         last=float(carried.norms[-1]),
     )
+
+
+def forms_agree(carried: CarriedState) -> Statement:
+    """How near the outputs of the three forms are to each other."""
+    return state(
+        "forms",
+        "Token by token, in chunks and as the matrix, the outputs agree within {difference} of the largest.",
+        difference=power(max(ROUNDED, carried.difference)),
+    )
+
+
+def scale_ends(most: float, largest: float) -> str:
+    """Where the colours of a state end, if some numbers lie beyond."""
+    return f"Colours end at {most:.2g}; the largest number is {largest:.2g}." if largest > most else ""
 
 
 def pairs_that_fit(stored: StoredPairs) -> Statement:
