@@ -15,14 +15,14 @@ TORCH_INDEX ?= $(shell test "$$(uname)" = Linux && ! command -v nvidia-smi > /de
 setup: $(VENV)/.installed real
 setup-dev: $(VENV)/.installed-dev real
 
-# Two real models beside those that ship, 170 MB, once, and again where a file of them is newer than the check that found
+# Four real models beside those that ship, 330 MB, once, and again where a file of them is newer than the check that found
 # them right. REAL=no leaves them out, and so does a machine without network.
 ifeq ($(REAL),no)
 export TFCORE_REAL_MODELS =
 endif
 real: $(VENV)/.installed
 ifneq ($(REAL),no)
-	@test -z "$$(find models/smollm2 models/minilm models/dinov2 -newer models/.checked 2>&1)" || $(BIN)/python -m tfcore.loading
+	@test -z "$$(find models/smollm2 models/minilm models/dinov2 models/whisper -newer models/.checked 2>&1)" || $(BIN)/python -m tfcore.loading
 endif
 
 # Python compiles what is used when it is first used: pip would compile all of it, for half the time of the set-up.

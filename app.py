@@ -82,7 +82,8 @@ def content_policy(ancestors: str) -> str:
 
     Scripts come from this server, as a blob (Streamlit loads components' code that way) or are inline scripts, named by
     their hashes: those of Streamlit's own page, the one that says where the server is, and the one that shows the first
-    picture. Styles are inline in Streamlit and plotly. Nothing leaves this server.
+    picture. Styles are inline in Streamlit and plotly. Nothing leaves this server: a blob that is connected to is what
+    the browser itself holds, such as a recording that it is about to send.
     No text is compiled into a script, so browser tools that have the page do that need to ask from outside instead.
     """
     inline = re.findall(r"<script>(.*?)</script>", streamlit_internals.index(), re.DOTALL)
@@ -98,7 +99,7 @@ def content_policy(ancestors: str) -> str:
             "img-src 'self' data: blob:",
             "media-src 'self' data: blob:",
             "font-src 'self' data:",
-            "connect-src 'self'",
+            "connect-src 'self' blob:",
             "object-src 'none'",
             "base-uri 'self'",
             "form-action 'self'",
@@ -124,7 +125,7 @@ class ResponseHeaders:
             "Content-Security-Policy": content_policy(ancestors),
             "X-Content-Type-Options": "nosniff",
             "Referrer-Policy": "same-origin",
-            "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+            "Permissions-Policy": "camera=(), microphone=(self), geolocation=()",
         }
         if ancestors == "'self'":
             headers["X-Frame-Options"] = "SAMEORIGIN"

@@ -81,6 +81,7 @@ NO_FIRST = ("check", "glossary")  # without a figure
 # memory (kv-cache, modern, your-model): their place is kept alone, for the figure that the server saw last.
 NO_PICTURE = ("lab", "balance", "pitfalls", "kv-cache", "modern", "your-model")
 # Pages that begin with the language model that is fetched, where it is there.
+OTHER_REAL = {"pictures": "dinov2", "sound": "whisper"}  # pages that begin with another real model than REAL
 BEGIN_REAL = ("", "flow", "generation", "in-context", "probing")
 REAL = "smollm2"
 # On phones what stands above it has another height where there are no real models; the line of words is cut there.
@@ -117,7 +118,7 @@ FIRST = """kinds => {
 
 def first(browser: Browser, server: str, url: str) -> dict[str, Any]:
     """Take the first picture of a page in both themes and sizes, where it is in sight; returns its place."""
-    place: dict[str, Any] = {"model": "dinov2" if url == "pictures" else REAL if url in BEGIN_REAL else ""}
+    place: dict[str, Any] = {"model": OTHER_REAL.get(url, REAL if url in BEGIN_REAL else "")}
     for size, window in SIZES.items():
         if size == "narrow" and url in ON_DESKTOPS:
             continue

@@ -1,4 +1,4 @@
-"""A visitor's own picture in a real browser: it is shown; what is too large or none is refused in a sentence."""
+"""A visitor's own picture or sound in a real browser is shown; what is too large or none is refused in a sentence."""
 
 import io
 
@@ -50,3 +50,16 @@ def test_what_is_no_picture_is_refused_in_a_sentence(give, visitor):
 def test_what_is_too_large_is_refused_before_it_is_sent(give, visitor):
     give(picture(1_700))
     expect(visitor.page.get_by_text("File must be 8.0MB or smaller")).to_be_visible()
+
+
+@nightly
+def test_what_is_recorded_takes_the_place_of_the_example(visitor):
+    visitor.open("/sound", last="A question.")
+    before = visitor.drawn("head")
+    visitor.page.get_by_text("Your own sound", exact=True).click()
+    recorder = visitor.page.get_by_test_id("stAudioInput")
+    recorder.get_by_role("button", name="Record").click()
+    expect(recorder).to_contain_text("00:02")
+    recorder.get_by_role("button", name="Stop recording").click()
+    expect(visitor.page.get_by_text("A recording is not part of the link")).to_be_visible()
+    visitor.expect_drawing("head", unlike=before)

@@ -11,6 +11,7 @@ from tests.e2e.visitor import Visitor
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+FLAGS += ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]  # a microphone that beeps
 FLAGS += ["--disable-component-update", "--disable-sync", "--use-gl=angle", "--use-angle=swiftshader"]
 DESKTOP = {"width": 1440, "height": 900}
 Visit = Callable[..., Visitor]

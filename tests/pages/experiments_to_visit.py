@@ -22,6 +22,7 @@ VISITS = {
     "heads compared": ("foundations/heads/page.py", {"show": "compare"}),
     "texts compared": ("foundations/heads/page.py", {"show": "compare", "with": "text"}),
     "heads cut": ("foundations/heads/page.py", {"show": "cuts", "n_heads": "4"}),
+    "hearing": ("foundations/sound/page.py", {"layer": "1", "head": "2", "token": "3", "whose": "this head"}),
     "pictures": ("foundations/pictures/page.py", {"drawn": "shapes", "layer": "2", "head": "1", "token": "30"}),
     "masks": ("foundations/masks/page.py", {"kind": "window", "train": "true"}),
     "recurrence": ("foundations/recurrence/page.py", {"gain": "2.2", "forget_bias": "4.0"}),

@@ -14,7 +14,7 @@ PICTURES = ("token_chips",)  # besides all that are our own scripts
 DRAWER = "How it is computed"
 SETTINGS = ("slider", "select_slider", "selectbox", "segmented_control", "pills", "button_group", "toggle", "checkbox")
 IN_SIGHT = 3
-OF_TEXT = ("model", "model2", "of", "vit")  # keys of choices of a model, or of what is read of it
+OF_TEXT = ("model", "model2", "of", "vit", "asr")  # keys of choices of a model, or of what is read of it
 FOLDED = ("popover", "expander", "expandable")
 # A list of terms, a conversation, and trainings that have just begun.
 WITHOUT_PICTURE = {

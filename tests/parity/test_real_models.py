@@ -1,4 +1,4 @@
-"""The real models against transformers: SmolLM2 from its GGUF file, MiniLM from safetensors."""
+"""The real models against transformers: SmolLM2 from its GGUF file, the others from safetensors."""
 
 import json
 import re
@@ -15,10 +15,12 @@ from tests.real import real
 from tfcore.loading.real_models import CARDS, MODELS, sha256
 from tfcore.loading.special_tokens import special_tokens
 from tfcore.pictures import prepared
+from tfcore.sounds import log_mel
 from tfcore.tokenizers.chat import Message, conversation
 from tfcore.tokenizers.typed_text import marked
 from tfcore.training.real_models import of_minilm, of_smollm2
 from tfcore.views.foundations.pictures.measure import drawn_picture
+from tfcore.views.foundations.sound.measure import hear, recording
 
 MARY = "When Mary and John went to the store, John gave a drink to"
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -101,6 +103,29 @@ def test_dinov2(real_models):
         assert (found.activations[f"blocks.{layer}.attn.pattern"] - pattern).abs().max() < 1e-4
 
 
+@nightly
+def test_whisper(real_models):
+    model, tokenizer = tfcore.load("whisper", device="cpu")
+    theirs = hf.WhisperForConditionalGeneration.from_pretrained(
+        real_models / "whisper", attn_implementation="eager", dtype=torch.float32
+    ).eval()
+    samples = recording("speech")
+    extractor = hf.WhisperFeatureExtractor.from_pretrained(real_models / "whisper")
+    spectrogram = extractor(samples, sampling_rate=16_000, return_tensors="pt")["input_features"]
+    ours = log_mel(torch.from_numpy(samples)[None], model.config.sound)
+    assert (ours - spectrogram).abs().max() < 1e-4
+    heard = hear(model, tokenizer, samples)
+    assert heard.text == "Ask not what your country can do for you. Ask what you can do for your country."
+    prompt = torch.tensor([[50_257, 50_362]])
+    ids = hf.GenerationMixin.generate(theirs, spectrogram, decoder_input_ids=prompt, do_sample=False, max_new_tokens=40)
+    assert tokenizer.decode(ids[0, 2:-1].tolist()).strip() == heard.text
+    with torch.no_grad():
+        expected = theirs(spectrogram, decoder_input_ids=ids[:, :-1], output_attentions=True).cross_attentions
+    for layer, pattern in enumerate(expected):
+        shown = torch.from_numpy(heard.cross[layer])
+        assert (shown - pattern[0, :, 1:, : shown.shape[-1]]).abs().max() < 1e-4
+
+
 def test_they_stand_beside_the_models_that_ship():
     assert tfcore.available()[-2:] == ["smollm2", "minilm"]
     assert tfcore.available("encoder")[-1] == "minilm"
@@ -109,7 +134,7 @@ def test_they_stand_beside_the_models_that_ship():
 
 def test_the_files_are_those_that_were_measured(real_models):
     """What is unpacked: a wheel is checked when it is fetched."""
-    assert {model.name for model in MODELS} == {"smollm2", "minilm", "dinov2"}
+    assert {model.name for model in MODELS} == {"smollm2", "minilm", "dinov2", "whisper"}
     assert sha256(real_models / "minilm/model.safetensors").startswith(MINILM)
     assert sha256(real_models / "smollm2/SmolLM2-135M-Instruct.Q4_1.gguf").startswith(SMOLLM2)
 

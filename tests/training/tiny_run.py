@@ -62,6 +62,9 @@ def in_small(name: str, dropout: float) -> Any:
         patches = replace(recipe.model.patches, side=16)
         model = recipe.model.changed(d_model=16, n_layers=2, n_heads=2, d_ff=24, patches=patches, max_seq_len=7)
         return replace(recipe, model=model, held_out=1, settings=replace(settings, rows=4))
+    if name == "tones":
+        model = recipe.model.changed(d_model=16, n_heads=2, d_ff=24)
+        return replace(recipe, model=model, held_out=1, settings=replace(settings, rows=4))
     if name == "induction":
         return replace(recipe, frames=(0, 4, 8), seq=24)
     if name == "translate":

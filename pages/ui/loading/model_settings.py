@@ -10,7 +10,7 @@ TFCORE_MODEL_GB        4; what loaded models may take altogether, the shipped on
 TFCORE_DOWNLOAD_GB     4; the largest download
 TFCORE_MODEL_DTYPE     bfloat16: matrices of models of more than a billion parameters are kept in 16 bits, and computed
                        in float32 | float32: they are kept in that
-TFCORE_REAL_MODELS     read by tfcore.loading.real_models: the folder of the three real models; empty: they are left out
+TFCORE_REAL_MODELS     read by tfcore.loading.real_models: the folder of the four real models; empty: they are left out
 TFCORE_HUB_CACHE_GB    0: downloads are never removed; else what they may take altogether: the model looked at longest
                        ago makes room for the next
 """

@@ -35,8 +35,8 @@ KINDS: dict[Architecture, str] = {
     "encoder-decoder": "an encoder-decoder",
 }
 # What a page reads of each layer of a model: hybrids have a state or a convolution in the place of some attention
-Reads: TypeAlias = Literal["every head", "a head", "a head or a state", "the stream", "pictures"]
-SHOWN_ON = {"pictures": "Pictures"}  # what some models read -> the page on them
+Reads: TypeAlias = Literal["every head", "a head", "a head or a state", "the stream", "pictures", "sound"]
+SHOWN_ON = {"pictures": "Pictures", "sound": "Sound"}  # what some models read -> the page on them
 OTHER_SCORES = {
     "several": "it judges several classes of a text, each by itself",
     "number": "it gives a text numbers and no classes",
@@ -60,8 +60,8 @@ def choose(
         why_not: of a config and a tokenizer, a sentence that says why such a model will not do on this page, or None.
             A shipped one is then not on the list; a visitor's own is, and the page says why.
         reads: what the page shows of the layers: the attention of all of them, that of one which a visitor chooses,
-            that or the matrix that a state implies, or nothing but what goes in and comes out; or "pictures",
-            which such a model reads in the place of texts.
+            that or the matrix that a state implies, or nothing but what goes in and comes out; or "pictures"
+            or "sound", which such a model reads in the place of texts.
         options: name -> label of what is on the list besides this visitor's own; None means what ships and will do.
     """
     said = _wanted(key)

@@ -156,6 +156,29 @@ def test_every_depth_of_a_wave(width, channels):
     np.testing.assert_allclose(found, 0.5 * tone(16_000), atol=0.02 if width == 1 else 1e-3)
 
 
+def floats(values, channels=1, form=3, rate=16_000):
+    """A WAV file of floats, written apart; form 0xFFFE says further on that they are."""
+    raw = values.tobytes()
+    width = values.dtype.itemsize
+    head = struct.pack("<HHIIHH", form, channels, rate, rate * channels * width, channels * width, 8 * width)
+    head += struct.pack("<HHIH14x", 22, 8 * width, 0, 3) if form == 0xFFFE else b""
+    parts = b"fmt " + struct.pack("<I", len(head)) + head + b"LIST" + struct.pack("<I", 3) + b"abc\0"
+    parts += b"data" + struct.pack("<I", len(raw)) + raw
+    return b"RIFF" + struct.pack("<I", 4 + len(parts)) + b"WAVE" + parts
+
+
+@pytest.mark.parametrize("form", [3, 0xFFFE])
+@pytest.mark.parametrize("kind", ["<f4", "<f8"])
+def test_floats_are_read(form, kind):
+    both = np.stack((0.5 * tone(16_000), np.zeros(8_000)), axis=1).astype(kind)
+    np.testing.assert_allclose(signals.read_sound(floats(both, 2, form)), 0.25 * tone(16_000), atol=1e-6)
+
+
+def test_floats_that_are_no_numbers_are_silence_and_loud_ones_are_cut():
+    values = np.array([np.nan, np.inf, -np.inf, 7, -7] * 400, dtype="<f4")
+    assert signals.read_sound(floats(values)).tolist()[:5] == [0, 0, 0, 1, -1]
+
+
 @pytest.mark.parametrize("rate", [8_000, 22_050, 44_100, 48_000])
 def test_another_rate_keeps_pitch_and_loudness(rate):
     found = signals.read_sound(wav((tone(rate, 1_000) * 32_000).astype("<i2").tobytes(), rate))
@@ -189,6 +212,9 @@ def test_thirty_seconds_are_enough():
         (wav(b"\0\0" * 1000, rate=3_999), "3,999 samples per second"),
         (wav(b"\0\0" * 1000, rate=192_001), "192,001 samples per second"),
         (of_bits(40), "40 bits per sample"),
+        (floats(np.zeros(4_000, dtype="<f2")), "floats of 16 bits"),
+        (floats(np.zeros(4_000, dtype="<f4"), form=2), "no uncompressed"),
+        (b"RIFF\0\0\0\0WAVE" + b"fact\0\0\0\0" * 900_000, "no uncompressed"),
         (b"\0" * 8_000_000, "no uncompressed"),
         (b"\0" * 8_000_001, "8.0 MB"),
     ],

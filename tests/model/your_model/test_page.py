@@ -105,7 +105,7 @@ def test_a_model_of_sound_says_what_it_reads_and_is_none_of_pages_about_texts(al
     assert said_of_it in said(test, "markdown")
     for page in ("foundations/heads/page.py", "inside/flow/page.py"):
         other = opened(page, model="./hearing")
-        refused = "./hearing: it reads sound, and what is shown here is made of texts."
+        refused = "./hearing: it reads sound, and what is shown here is made of texts; the page Sound shows it."
         assert refused in said(other, "info")
         assert not other.exception
 

@@ -38,6 +38,7 @@ from tfcore.training.recipes.stories import (
     stories_moe,
     stories_shared,
 )
+from tfcore.training.recipes.tones import TONES, of_tones, tones
 from tfcore.training.recipes.transcoders import SMOLLM2_TRANSCODERS, TRANSCODERS, of_transcoders, transcoders
 from tfcore.training.recipes.translate import TRANSLATE, translate_
 from tfcore.training.recipes.tuned_lens import TUNED_LENS, of_tuned_lens, tuned_lens
@@ -143,6 +144,16 @@ RECIPES: dict[str, Entry] = {
         "a Vision Transformer with registers that names the colour of the largest shape of a drawn picture",
         "5 minutes",
         "all of 384 pictures named right",
+        needs_corpus=False,
+        measured_on_corpus=False,
+    ),
+    "tones": Entry(
+        tones,
+        TONES,
+        lambda _: of_tones(),
+        "a model built like Whisper that writes down the notes of a melody",
+        "2 minutes",
+        "all notes of 96 % of the melodies",
         needs_corpus=False,
         measured_on_corpus=False,
     ),

@@ -114,6 +114,8 @@ def test_every_response_has_the_security_headers(address, path):
     assert "default-src 'self'" in policy
     assert "frame-ancestors 'self'" in policy
     assert "object-src 'none'" in policy
+    assert "connect-src 'self' blob:;" in policy  # a recording is a blob until it is sent
+    assert "microphone=(self)" in response.headers["Permissions-Policy"]
     assert "unsafe" not in policy.split("script-src")[1].split(";")[0]
     assert response.headers["X-Content-Type-Options"] == "nosniff"
     assert response.headers["X-Frame-Options"] == "SAMEORIGIN"

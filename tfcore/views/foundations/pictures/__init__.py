@@ -9,6 +9,7 @@ from jaxtyping import UInt8
 from numpy import ndarray
 
 from tfcore.charts.guesses import guesses_figure
+from tfcore.charts.heads_by_layer import by_layer
 from tfcore.pictures import cut, prepared
 from tfcore.views.finding import Finding, state
 from tfcore.views.foundations.pictures import draw, measure
@@ -199,7 +200,7 @@ def distances(model: Source, picture: Drawn | File, layer: int, head: int) -> Vi
         key="distances",
         title="How far heads look",
         result=apart,
-        chart=draw.by_layer(
+        chart=by_layer(
             apart, layer, head, "mean distance (patches)", hover, top=1.15 * max(even, float(apart.max())), height=300
         ),
         findings=(finding,),
@@ -243,7 +244,7 @@ def learned(model: Source, picture: Drawn | File, layer: int, head: int) -> View
         key="learned",
         title="Weight on learned tokens",
         result=shares,
-        chart=draw.by_layer(summed, layer, head, "share on learned tokens", hover, top=1.05, height=300),
+        chart=by_layer(summed, layer, head, "share on learned tokens", hover, top=1.05, height=300),
         findings=(finding,),
         table=lambda: _by_head(summed, "share on learned tokens"),
         papers="Registers: arXiv:2309.16588",

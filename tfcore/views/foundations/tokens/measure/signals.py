@@ -4,7 +4,7 @@ import base64
 import csv
 import io
 import math
-import wave
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -22,6 +22,9 @@ PICTURE_SIDE = 448  # pixels, after scaling
 SOUND_MEGABYTES = 8  # of a file
 SOUND_SECONDS = 30  # of a sound; the rest is left out
 SHORTEST_SOUND = 0.1  # seconds
+PCM, FLOAT, EXTENSIBLE = 1, 3, 0xFFFE  # kinds of samples in a WAV file; the last says the kind further on
+MOST_CHANNELS = 64
+MOST_CHUNKS = 1_000  # parts of a WAV file, of which all but two are left out
 
 
 def read_picture(data: bytes, side: int) -> UInt8[ndarray, "side side 3"]:
@@ -77,19 +80,53 @@ def read_sound(data: bytes) -> Float[ndarray, " sample"]:
     """
     _limit(data, SOUND_MEGABYTES, "sound")
     try:
-        with wave.open(io.BytesIO(data)) as file:
-            channels, width, rate = file.getnchannels(), file.getsampwidth(), file.getframerate()
-            raw = file.readframes(min(file.getnframes(), SOUND_SECONDS * rate))
-    except Exception as error:  # a damaged head may make the module raise anything
+        form, channels, rate, width, raw = _chunks(data)
+    except (struct.error, ValueError) as error:
         raise ValueError("this is no uncompressed (PCM) WAV file; save the sound as one") from error
-    if width > 4:
+    raw = raw[: SOUND_SECONDS * rate * channels * width]
+    if form == FLOAT and width not in (4, 8):
+        raise ValueError(f"this sound has floats of {8 * width} bits; save it with 32 or 64, or with 16 bits of PCM")
+    if form == PCM and width > 4:
         raise ValueError(f"this sound has {8 * width} bits per sample; save it with 16, 24 or 32")
     if not 4_000 <= rate <= 192_000:
         raise ValueError(f"this sound has {rate:,} samples per second; use 4,000 to 192,000, for example 44,100")
-    mono = _samples(raw, channels, width)
+    mono = _floats(raw, channels, width) if form == FLOAT else _samples(raw, channels, width)
     if len(mono) < SHORTEST_SOUND * rate:
         raise ValueError(f"this sound has {len(mono) / rate:.3f} seconds; use at least {SHORTEST_SOUND}")
     return resample(mono, rate)
+
+
+def _chunks(data: bytes) -> tuple[int, int, int, int, bytes]:
+    """The kind of samples in a WAV file, its channels, its rate, the bytes of a sample, and the samples.
+
+    Raises:
+        ValueError, struct.error: it is none, or lacks one of its two parts.
+    """
+    if data[:4] != b"RIFF" or data[8:12] != b"WAVE":
+        raise ValueError("no RIFF file of waves")
+    at, head = 12, None
+    for _ in range(MOST_CHUNKS):
+        if at + 8 > len(data):
+            break
+        name, length = data[at : at + 4], int.from_bytes(data[at + 4 : at + 8], "little")
+        if name == b"fmt ":
+            form, channels, rate, _, _, bits = struct.unpack_from("<HHIIHH", data, at + 8)
+            if form == EXTENSIBLE:
+                (form,) = struct.unpack_from("<H", data, at + 8 + 24)
+            if form not in (PCM, FLOAT) or not 1 <= channels <= MOST_CHANNELS or not 1 <= bits <= 64:
+                raise ValueError("another kind of samples")
+            head = form, channels, rate, (bits + 7) // 8
+        elif name == b"data" and head is not None:
+            return *head, data[at + 8 : at + 8 + length]
+        at += 8 + length + length % 2
+    raise ValueError("no samples")
+
+
+def _floats(raw: bytes, channels: int, width: int) -> Float[ndarray, " sample"]:
+    """Bytes of floats, the channels averaged, from -1 to 1; what is no number counts as 0."""
+    raw = raw[: len(raw) - len(raw) % (channels * width)]
+    values = np.nan_to_num(np.frombuffer(raw, f"<f{width}"), posinf=0, neginf=0).clip(-1, 1).astype(np.float32)
+    return values.reshape(-1, channels).mean(axis=1)
 
 
 def _samples(raw: bytes, channels: int, width: int) -> Float[ndarray, " sample"]:
