@@ -63,3 +63,11 @@ def test_memory_is_stacked_by_what_holds_it():
     per_row = [sum(trace.x[row] for trace in figure.data) for row in range(4)]
     assert per_row[:2] == pytest.approx([use.training / 1e9] * 2)
     assert per_row[2:] == pytest.approx([use.generation / 1e9] * 2)
+    assert figure.layout.xaxis.title.text == "GB (10⁹ bytes)"
+
+
+def test_a_small_model_is_drawn_in_smaller_units():
+    use = model_costs(config()).memory
+    figure = figures.memory_figure({"it": use}, ("train", "generate"), 300)
+    assert figure.layout.xaxis.title.text in ("kB (10³ bytes)", "MB (10⁶ bytes)")
+    assert sum(trace.x[0] for trace in figure.data) > 1

@@ -98,7 +98,7 @@ def test_the_sentence_of_memory():
     )
     found = MemoryFound("It", "bfloat16", 2, 1_024, 2 * 10**12, 5 * 10**9, 10**9, 5 * 10**8, (("It", 1_024),))
     assert str(found) == (
-        "It in bfloat16, batch of 2 x 1,024 tokens: 2,000.00 GB to train with AdamW, 5.00 GB to generate. It reads "
+        "It in bfloat16, batch of 2 x 1,024 tokens: 2.00 TB to train with AdamW, 5.00 GB to generate. It reads "
         "1,024 at most. Weights alone, quantised: 1.00 GB in int8, 500 MB in int4, without the scales these need "
         "besides."
     )

@@ -15,7 +15,7 @@ from tfcore.charts.components import BYTES, COLOURS
 from tfcore.charts.theme import base_layout, build
 from tfcore.measures.memory_use import MemoryUse
 from tfcore.measures.parameter_count import ParameterCount
-from tfcore.measures.quantities import short
+from tfcore.measures.quantities import amount, power, scale, short
 from tfcore.views.model.parameters.measure import bytes_of
 
 Way = Literal["ring", "treemap", "blocks"]
@@ -142,23 +142,25 @@ def blocks_figure(count: ParameterCount, height: int) -> go.Figure:
 
 
 def memory_figure(uses: Mapping[str, MemoryUse], purposes: Sequence[str], height: int) -> go.Figure:
-    """Gigabytes for each purpose and model, stacked by what holds them."""
+    """Bytes for each purpose and model, stacked by what holds them."""
     rows = [(f"{purpose}: {name}", bytes_of(use, purpose)) for purpose in purposes for name, use in uses.items()]
+    one, unit = scale(max(sum(kept.values()) for _, kept in rows), "decimal")
     data: list[dict[str, Any]] = [
         kit.bars(
-            [kept.get(part, 0) / 1e9 for _, kept in rows],
+            [kept.get(part, 0) / one for _, kept in rows],
             [row for row, _ in rows],
             colour,
             name=part,
             orientation="h",
-            hovertemplate="%{y}, " + part + ": %{x:,.2f} GB<extra></extra>",
+            customdata=[amount(kept.get(part, 0)) for _, kept in rows],
+            hovertemplate="%{y}, " + part + ": %{customdata}<extra></extra>",
         )
         for part, colour in BYTES.items()
     ]
     layout = base_layout(
         height,
         barmode="stack",
-        xaxis=kit.axis("GB (10⁹ bytes)", fixed=True),
+        xaxis=kit.axis(f"{unit} ({power(one)} bytes)", fixed=True),
         yaxis=kit.axis(fixed=True, autorange="reversed"),
         legend={"y": 1.04, "traceorder": "normal"},
     )

@@ -39,8 +39,8 @@ class MemoryFound(Finding):
         cut = "".join(f" {name} reads {seq:,} at most." for name, seq in self.cut)
         without = "" if self.counted else ", without what layers with a state keep for the backward pass"
         return (
-            f"{self.name} in {self.dtype}, batch of {self.batch} x {self.seq:,} tokens: {self.training / 1e9:,.2f} GB "
-            f"to train with AdamW{without}, {self.generation / 1e9:,.2f} GB to generate.{cut} Weights alone, "
+            f"{self.name} in {self.dtype}, batch of {self.batch} x {self.seq:,} tokens: {amount(self.training)} "
+            f"to train with AdamW{without}, {amount(self.generation)} to generate.{cut} Weights alone, "
             f"quantised: {amount(self.int8)} in int8, {amount(self.int4)} in int4, without the scales these need "
             "besides."
         )
