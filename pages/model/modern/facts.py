@@ -17,7 +17,8 @@ FACTS = Facts(
     "trained alike, three for each version; soft caps, learned sinks and QK-norm, switched on in one head of a model; "
     "ten switches after 2023 and Muon, each alone against one base, trained with three seeds: the difference of the "
     "loss with its interval, scores, weight on the first token, the stream; how often a second prediction is "
-    "confirmed, the learned weights between four streams; the first token of your text in every head",
+    "confirmed, the learned weights between four streams; the first token of your text in every head; latent attention "
+    "on your text, what is cached and what is rebuilt",
     sections=Sections(
         label="Switches", key="era", names={"first": "from 2017 to today", "second": "after 2023, one by one"}
     ),

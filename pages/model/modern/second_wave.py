@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from pages.model.modern.latents import latents
 from pages.model.modern.one_head import CHARACTERS, TEXT
 from pages.model.modern.words import AFTER_2023
 from pages.ui import controls, links, notices
@@ -115,3 +116,4 @@ def first_token() -> None:
             "real tokens are added where nothing was meant to be. Keeping the first few tokens is enough "
             "(arXiv:2309.17453, section 3.2); a learned sink is always there.",
         )
+    latents(model, text)

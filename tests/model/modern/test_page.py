@@ -6,9 +6,11 @@ import pytest
 
 from pages.model.modern import second_wave
 from pages.model.modern import words as words
+from tests import own_folders
 from tests.nightly import nightly
 from tests.pages import visits
 from tests.pages.figures import figures
+from tests.pages.own_models import brought
 from tests.pages.visits import run, said
 from tests.pages.waiting import wait_for_jobs
 from tfcore.training import ladder
@@ -108,6 +110,31 @@ def test_what_more_is_kept_of_two_switches_is_drawn():
     assert "goes into each other one" in figures(test)["connections"][0]["caption"]
     assert "the rows of its weights change alike" in said(test, "markdown")
     assert "the rows of its weights change alike" not in said(opened(era="second", wave="sink"), "markdown")
+
+
+def test_latents_are_fitted_to_a_model_without():
+    test = opened(era="second", latent="50", cached="1", reads="3")
+    shown = figures(test)
+    assert (
+        "stories, layer 1: 192 numbers of a token are cached in the place of 384, 50%" in shown["cached"][0]["caption"]
+    )
+    assert shown["losses"][0]["caption"].startswith("Latents of 192 numbers in every layer")
+    assert shown["map-before"][0]["caption"].startswith("Layer 1, head 3, as the model has it")
+    assert shown["map-after"][0]["caption"].startswith("With latents of 192 numbers")
+
+
+def test_a_model_of_ones_own_with_latents_shows_its_own(allowed):
+    for name, family in (("deepseek", "deepseek"), ("qwen", "qwen3 mixture")):
+        kind, settings, tokenizer = own_folders.FAMILIES[family]
+        own_folders.written(kind, settings, allowed / name)
+        tokenizer().save(str(allowed / name / "tokenizer.json"))
+        brought(f"./{name}")
+    shown = opened(era="second", model="./deepseek", text="the dog")
+    assert (
+        "a latent of 9 numbers and a rotated key of 4 are cached of a token" in figures(shown)["cached"][0]["caption"]
+    )
+    assert "losses" not in figures(shown)
+    assert "its keys are normalised or cut off" in said(opened(era="second", model="./qwen", text="the dog"), "info")
 
 
 def test_a_click_on_a_row_chooses_its_switch(monkeypatch):
