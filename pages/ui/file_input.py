@@ -62,7 +62,8 @@ def read_by(name: str, content: Any, read: Callable[[str, Any], Any]) -> Any:
     held, key = links.visit().held, (name, id(content))
     if held.get(READ_BY, (None,))[0] != key:
         try:
-            held[READ_BY] = key, read(name, content)
+            with st.spinner("The model reads it"):
+                held[READ_BY] = key, read(name, content)
         except ValueError as problem:
             st.info(text.escape(str(problem), text.MESSAGE))
             fragments.stop()
