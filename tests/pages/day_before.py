@@ -1,6 +1,7 @@
 """What pages showed a day ago: the tree of then is checked out beside this one, and its own tests are asked."""
 
 import json
+import re
 import subprocess
 import sys
 from functools import cache
@@ -13,6 +14,8 @@ from tests.architecture.sources import ROOT
 
 WRITTEN = "TFCORE_SHOWN"  # a file, set where a test writes what it has seen into it, and compares nothing
 BEFORE = "TFCORE_BEFORE"  # the revision to compare with; the last one of a day ago where it is not set
+
+VERSION = re.compile(r"(?<= )v=\d+&?")  # of a link, with which the page's own begin
 
 
 def write(found: dict[str, Any]) -> None:
@@ -38,12 +41,17 @@ def shown_before(test: str) -> dict[str, Any] | None:
         if done.returncode == 4:  # pytest's word for a test that is not there
             return None
         assert done.returncode == 0, done.stdout
-        return json.loads(file.read_text("utf-8"))
+        return unversioned(json.loads(file.read_text("utf-8")))
 
 
-def is_changed(folder: str) -> bool:
-    """Whether files of this folder are others than they were."""
-    return _git("diff", "--quiet", _revision(), "--", folder).returncode != 0
+def unversioned(found: dict[str, Any]) -> dict[str, Any]:
+    """The same without the version of links: each page has some, and another version opens what the one before did."""
+    return dict(json.loads(VERSION.sub("", json.dumps(found))))
+
+
+def is_changed(snapshot: str) -> bool:
+    """Whether a page's snapshot is another than it was: a folder of texts where it has sections, else one text."""
+    return _git("diff", "--quiet", _revision(), "--", snapshot, f"{snapshot}.txt").returncode != 0
 
 
 @cache

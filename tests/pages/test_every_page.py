@@ -27,7 +27,7 @@ from tests import own_folders
 from tests.comparison import differences, distinct, unmatched
 from tests.nightly import nightly, often, often_of_several
 from tests.pages.clicks import record_clicks
-from tests.pages.day_before import WRITTEN, is_changed, shown_before, write
+from tests.pages.day_before import WRITTEN, is_changed, shown_before, unversioned, write
 from tests.pages.experiments_to_visit import LIVE_PAGES
 from tests.pages.grammar import faults
 from tests.pages.own_models import brought
@@ -290,7 +290,7 @@ def look(monkeypatch, work, filled, clicked) -> Callable[[str, Any], dict[str, A
 def test_every_choice_shows_what_it_did_a_day_before(file, look, request):
     """With the sliders that come with it at both ends. A page with another snapshot than then was changed on purpose:
     what else it shows now is said, and is no failure."""
-    found = look(file, visits(file))
+    found = unversioned(look(file, visits(file)))
     if WRITTEN in environ:
         write(found)
         return
