@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import time
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
@@ -20,7 +21,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages import facts
 from pages.ui.server import previews
-from tfcore.views.addresses import FILE, ShownAt, arguments, name_of
+from tfcore.views.addresses import FILE, ShownAt, arguments, name_of, parameters
 from tfcore.views.view import Made, View
 from tools import book
 
@@ -42,18 +43,26 @@ class Followed:
         began: its arguments at first.
         controls: argument -> control that it followed.
         strayed: control -> arguments that it changed.
+        gone: control -> controls that were no longer there.
     """
 
     began: dict[str, Any]
     controls: dict[str, str] = field(default_factory=dict)
     strayed: dict[str, set[str]] = field(default_factory=dict)
+    gone: dict[str, set[str]] = field(default_factory=dict)
 
     def place(self, page: str, view: Mapping[str, str]) -> ShownAt:
-        """The same, as it is stored."""
-        moved = {name for key in self.controls.values() for name in self.strayed[key]}
-        kept = {name: value for name, value in self.began.items() if name not in {*self.controls, *moved}}
-        return ShownAt(
-            page=page, view=view, controls=self.controls, fixed={k: v for k, v in kept.items() if _is_plain(v)}
+        """The same, as it is stored: a control that puts another one in the place of one that is followed, as each
+        dictionary has its own for a feature, is said as it began."""
+        kept = {name: key for name, key in self.controls.items() if not self._replaces(key)}
+        said = [parameters(name, key, self.began[name]) for name, key in self.controls.items() if name not in kept]
+        moved = {name for key in kept.values() for name in self.strayed[key]}
+        fixed = {name: value for name, value in self.began.items() if name not in {*kept, *moved} and _is_plain(value)}
+        return ShownAt(page=page, view=dict(ChainMap(dict(view), *said)), controls=kept, fixed=fixed)
+
+    def _replaces(self, control: str) -> bool:
+        return any(
+            key in self.gone.get(control, ()) and name in self.strayed[control] for name, key in self.controls.items()
         )
 
 
@@ -111,7 +120,7 @@ def _look(found: dict[Named, ShownAt], key: str, at: dict[str, str]) -> None:
     tried = [] if is_long else [*_tried(new, controls, at)]
     shown = {(one, value): book.shown(key, {**at, one: value}) for one, value in tried}
     for (control, _), page in shown.items():
-        _follow(new, control, controls[control].value, page)
+        _follow(new, control, controls, page)
     found |= {
         name: ShownAt(page=key, view=at, controls=_about(one, controls)) if is_long else one.place(key, at)
         for name, one in new.items()
@@ -153,9 +162,10 @@ def of(view: View) -> Made:
     return view.made
 
 
-def _follow(new: Mapping[Named, Followed], control: str, was: Any, page: book.Shown) -> None:
-    """Note what a changed control did to the arguments of views."""
-    if (moved := controls_of(page.test).get(control)) is None or moved.value == was:
+def _follow(new: Mapping[Named, Followed], control: str, controls: Mapping[str, Any], page: book.Shown) -> None:
+    """Note what a changed control, one of those that there were, did to the arguments of views."""
+    there, was = controls_of(page.test), controls[control].value
+    if (moved := there.get(control)) is None or moved.value == was:
         return
     for name, view in _named(page.views).items():
         if name not in new:
@@ -166,6 +176,7 @@ def _follow(new: Mapping[Named, Followed], control: str, was: Any, page: book.Sh
             key for key in strayed if key in now and _same(one.began.get(key), was) and _same(now[key], moved.value)
         }
         one.strayed.setdefault(control, set()).update(strayed)
+        one.gone.setdefault(control, set()).update(controls.keys() - there.keys())
         for key in follows:
             one.controls.setdefault(key, control)
         for key in [key for key, by in one.controls.items() if by == control and key not in follows]:

@@ -3,6 +3,7 @@
 The views are those of pages whose controls were moved, so that hardly an argument is what the page begins with."""
 
 import inspect
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -12,7 +13,8 @@ from tests.nightly import often
 from tfcore.commands import catalogue
 from tfcore.views import addresses
 from tfcore.views.foundations import heads
-from tfcore.views.view import SO_FAR, View
+from tfcore.views.foundations.heads.measure.attention import model_parts
+from tfcore.views.view import SO_FAR, Made, View
 from tools import book
 from tools.addresses import controls_of, other_values
 
@@ -50,13 +52,20 @@ def compared(key: str, shown: dict[str, View]) -> int:
         said = dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
         there = book.shown(urlsplit(url).path.lstrip("/"), said).views
         for name in (one for one, its in exact.items() if its == url):
-            found = [
-                addresses.arguments(one.made)
-                for one in there.values()
-                if one.made.function is shown[name].made.function
-            ]
-            assert addresses.arguments(shown[name].made) in found, f"{key} {name}: {url}"
+            found = [meant(one.made) for one in there.values() if one.made.function is shown[name].made.function]
+            assert meant(shown[name].made) in found, f"{key} {name}: {url}"
     return len(exact)
+
+
+def meant(made: Made) -> dict[str, Any]:
+    """The arguments of a view; where a reading names no part of its model, the last, as some pages do and some not."""
+    given = addresses.arguments(made)
+    last = {
+        name: model_parts(given[name.replace(".part", ".model")])[-1]
+        for name, value in given.items()
+        if name.endswith(".part") and value is None
+    }
+    return given | last
 
 
 @pytest.mark.parametrize("key", often([key for key, page in facts.pages().items() if not page.facts.live], ["masks"]))

@@ -184,9 +184,9 @@ def _at(place: ShownAt, given: Mapping[str, Any]) -> tuple[str, dict[str, str], 
             continue  # the last that the model has, with which pages begin
         if name not in place.controls:
             is_exact &= name in place.fixed and _same(place.fixed[name], value)
-        elif parameters := _parameters(name, place.controls[name], value):
-            is_exact &= not any(said.get(key, one) != one for key, one in parameters.items())
-            said = parameters | said
+        elif told := parameters(name, place.controls[name], value):
+            is_exact &= not any(said.get(key, one) != one for key, one in told.items())
+            said = told | said
         else:
             is_exact = False
     return place.page, said, is_exact and given.keys() >= {*place.controls, *place.fixed}
@@ -196,7 +196,7 @@ def _same(one: Any, other: Any) -> bool:
     return bool(type(one) is type(other) and one == other)
 
 
-def _parameters(name: str, key: str, value: Any) -> dict[str, str]:
+def parameters(name: str, key: str, value: Any) -> dict[str, str]:
     """How an address says the value of a control; empty where it cannot."""
     match value:
         case bool():
