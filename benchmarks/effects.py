@@ -12,7 +12,7 @@ import tfcore
 from benchmarks import results
 from benchmarks.gpt2_shape import text
 from benchmarks.timing import interleaved, milliseconds, ratio
-from tfcore.loading.lenses import KINDS, load_lens
+from tfcore.loading.lenses import KINDS, load_lens, with_lens
 from tfcore.measures.atlas.ablation import ablate_heads
 from tfcore.measures.atlas.sums import ExamplePlaces, HeadSums
 from tfcore.measures.attribution_patching import estimate_effects
@@ -115,7 +115,7 @@ def measure(rounds: dict[int, int] | None = None, device: str = "cpu", name: str
         "stream": partial(patches, model, ids[0].tolist(), "residual"),
         "attention": partial(patches, model, ids[0].tolist(), "attention"),
         "skip": lambda: list(skip_each(model, ids[0].tolist())),
-        "lenses": partial(four_lenses, model, tokenizer, ids[0].tolist()),
+        "lenses": partial(four_lenses, name, model, tokenizer, ids[0].tolist()),
         "atlas": partial(measured_heads, model, tokenizer, ids[0].tolist()),
         "ablated": partial(ablated, model, ids[0].tolist()),
         "set": partial(prompts, model, ids[0].tolist()),
@@ -154,9 +154,10 @@ def circuit(model: Transformer) -> None:
     evaluate_heads(model)
 
 
-def four_lenses(model: Transformer, tokenizer: Tokenizer, ids: list[int]) -> None:
-    """What the page on the stream compares, of all positions."""
-    readers: dict[str, LensReader] = {kind: affine_reader(model, load_lens("smollm2", kind)) for kind in KINDS}
+def four_lenses(name: str, model: Transformer, tokenizer: Tokenizer, ids: list[int]) -> None:
+    """What the page on the stream compares, of all positions: of lenses those that the model has."""
+    mapped = [kind for kind in KINDS if name in with_lens(kind)]
+    readers: dict[str, LensReader] = {kind: affine_reader(model, load_lens(name, kind)) for kind in mapped}
     readers |= {"logit": logit_reader(model), "patchscope": patchscope_reader(model, tokenizer.encode(IDENTITY))}
     compare_lenses(model, readers, stage_states(model, ids))
 

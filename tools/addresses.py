@@ -14,13 +14,13 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
-from multiprocessing import get_context
 from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
 from pages import facts
 from pages.ui.server import previews
+from pages.ui.work.workers import WithoutMain
 from tfcore.views.addresses import FILE, ShownAt, arguments, name_of, parameters
 from tfcore.views.view import Made, View
 from tools import book
@@ -190,7 +190,7 @@ def _same(one: Any, other: Any) -> bool:
 def main(keys: list[str]) -> None:
     """Find the places of these pages anew, and store them with those of the others."""
     keys = ["" if key == previews.HOME else key for key in keys]
-    with ProcessPoolExecutor(min(len(keys), os.cpu_count() or 1), get_context("spawn"), book.begin_worker) as pool:
+    with ProcessPoolExecutor(min(len(keys), os.cpu_count() or 1), WithoutMain(), book.begin_worker) as pool:
         for key, found in zip(keys, pool.map(places_of, keys), strict=True):
             store(key, found)
             sys.stdout.write(f"{key or previews.HOME}: {len(found)} views\n")

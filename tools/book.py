@@ -20,7 +20,6 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from html import escape
 from importlib import import_module
-from multiprocessing import get_context
 from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,6 +35,7 @@ from pages import facts
 from pages.ui import links, streamlit_internals
 from pages.ui.server import first_pictures, previews, seen
 from pages.ui.work import jobs, runs
+from pages.ui.work.workers import WithoutMain
 from tests.pages.visits import opened, plain, press, run
 from tests.pages.waiting import wait_for_jobs
 from tfcore.charts import bundle, scenes
@@ -540,7 +540,7 @@ def _pages(keys: list[str]) -> Iterator[Written]:
     if workers == 1:
         yield from map(page, keys)
         return
-    with ProcessPoolExecutor(workers, get_context("spawn"), begin_worker) as pool:
+    with ProcessPoolExecutor(workers, WithoutMain(), begin_worker) as pool:
         yield from pool.map(page, keys)
 
 

@@ -52,7 +52,7 @@ def local(runs: int, threads: int) -> Workers:
     """
     from tfcore.training.lab.worker import prepare  # here, because it imports torch
 
-    pool = ProcessPoolExecutor(runs, mp_context=_Context(), initializer=prepare, initargs=(threads,))
+    pool = ProcessPoolExecutor(runs, mp_context=WithoutMain(), initializer=prepare, initargs=(threads,))
 
     def recover() -> None:
         # Of a process that was killed while it sent a result, the pool waits for the rest, which never comes, nor does
@@ -93,8 +93,8 @@ class _Process(SpawnProcess):
             return SpawnProcess._Popen(process_obj)
 
 
-class _Context(SpawnContext):
-    """Spawns such processes."""
+class WithoutMain(SpawnContext):
+    """Spawns such processes, also where a page has run before."""
 
     Process = _Process
 
