@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from pages.inside.atlas.choices import offer_sheet
-from pages.ui import controls, fragments, in_your_text
+from pages.ui import controls, fragments, in_your_text, notices
 from pages.ui.components.figure import Event
 from pages.ui.frame import panel
 from pages.ui.loading import models
@@ -51,9 +51,10 @@ def on_your_text(model: str) -> None:
         return
     pasted = text_box(model, "Text", "text", FIRST.get(model, MARY), CHARACTERS, height=68, named=False)
     reading = Reading(model, pasted)
-    if not pasted.strip() or read(reading) is None:
+    if not pasted.strip() or (seen := read(reading)) is None:
         say_nothing_read(model, pasted, "text", "There is no text yet: type or paste some above, or pick an example.")
         fragments.stop()
+    notices.tokens(len(seen.maps.ids) + seen.dropped, len(seen.maps.ids))
     with panel(None) as p:
         there = models.fitting()
         p.examples(

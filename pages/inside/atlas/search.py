@@ -42,7 +42,10 @@ def find_head(heads: MeasuredHeads) -> None:
             given: dict[str, Any] = {"corpus": heads.corpus, "so_far": atlas}
             with left:
                 found = views.search(heads.model, query, key, *place, **given)
-                p.show(found, partial(pick, heads), "Click a head to look at it.")
+                if found.result:
+                    p.show(found, partial(pick, heads), "Click a head to look at it.")
+                else:
+                    st.info(str(found.findings[0]))
                 offer_sheet(place)
             with right:
                 p.show(views.kinds(heads.model, *place, **given))

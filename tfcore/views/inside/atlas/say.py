@@ -255,7 +255,7 @@ class Searched(Finding):
 
     Args:
         query, key: kinds.
-        best: None where the kind has too few queries.
+        best: None where there are too few tokens of one of the kinds.
         clear: how many heads put at least twice as much there as by distance alone, and CLEAR of their weight.
     """
 
@@ -267,8 +267,8 @@ class Searched(Finding):
     @property
     def sentence(self) -> str:
         if self.best is None:
-            few = f"Fewer than {LEAST} tokens of the kind “{self.query}” were read"
-            return f"{few}, too few to search; choose another kind."
+            few = f"Fewer than {LEAST} tokens of the kind “{self.query}”, or of “{self.key}”, were read"
+            return f"{few}: too few to search, choose other kinds."
         more = f"{self.clear} heads put" if self.clear != 1 else "one head puts"
         return (
             f"From “{self.query}” to “{self.key}” goes {named((self.best.layer, self.best.head))} most, with "
