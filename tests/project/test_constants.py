@@ -66,6 +66,16 @@ def limits(kind: type) -> dict[str, list[float]]:
     return found
 
 
+def begins_empty(value: ast.expr | None) -> bool:
+    """Whether nothing is in a container where it is written: what is there later, another test may have put there."""
+    match value:
+        case ast.Dict(keys=[]) | ast.List(elts=[]):
+            return True
+        case ast.Call(args=[], func=made) if not [one for one in value.keywords if one.arg != "maxlen"]:
+            return ast.unparse(made).partition("[")[0] in ("dict", "list", "OrderedDict", "deque")
+    return False
+
+
 def constants(name: str) -> dict[str, list[float]]:
     """Of each constant of a module, and of each default of its dataclasses and functions, the numbers in it; and the
     limits of these fields."""
@@ -74,7 +84,7 @@ def constants(name: str) -> dict[str, list[float]]:
     module = import_module(name)
     found: dict[str, Any] = {}
     for node in ast.parse(Path(module.__file__ or "").read_text("utf-8")).body:
-        if isinstance(node, ast.Assign | ast.AnnAssign):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and not begins_empty(node.value):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names = [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
             found |= {one: getattr(module, one) for one in names if one.isupper()}
@@ -135,3 +145,9 @@ def test_only_the_last_digits_may_differ():
     assert approx([7_000_000_000]) != [7_000_000_001]
     assert approx([2e-12]) != [1e-12]
     assert approx([1]) != [1, 2]
+
+
+def test_what_is_filled_later_is_no_constant():
+    empty = ("{}", "[]", "dict()", "list[int]()", "OrderedDict()", "deque(maxlen=3)")
+    assert all(begins_empty(ast.parse(one, mode="eval").body) for one in empty)
+    assert not any(begins_empty(ast.parse(one, mode="eval").body) for one in ("{1: 2}", "[1]", "limits()", "dict(a=1)"))

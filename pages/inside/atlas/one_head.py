@@ -10,6 +10,7 @@ from pages.ui import controls, links
 from pages.ui.frame import panel
 from pages.ui.head_links import FILE
 from tfcore.measures.atlas.atlas import Atlas, load_atlas
+from tfcore.measures.heads.kinds import Place
 from tfcore.views.inside import atlas as views
 from tfcore.views.inside.atlas.measure import largest_by
 
@@ -32,11 +33,17 @@ def largest(model: str) -> dict[str, dict[str, Any]]:
     return {words: {"layer": layer, "head": head} for words, (layer, head) in places.items()}
 
 
+def one_of_each_end(shape: Place) -> dict[str, dict[str, Any]]:
+    """The same where nothing is measured yet: a head of the first layer, one in the middle and one of the last."""
+    layers, _ = shape
+    at = {"first layer": 0, "middle layer": layers // 2, "last layer": layers - 1}
+    return {words: {"layer": layer, "head": 0} for words, layer in at.items()}
+
+
 def one_head(heads: MeasuredHeads) -> None:
     """Show the section."""
     with panel(None) as p:
-        if not heads.corpus:
-            p.examples(largest(heads.model))
+        p.examples(one_of_each_end(heads.shape) if heads.corpus else largest(heads.model))
         left, right = st.columns([5, 4], gap="large")
         with left:
             place = choose_head(heads)

@@ -1,5 +1,6 @@
 """The page on pitfalls: every mistake begins by itself, ends, can be stopped, and survives damaged addresses."""
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -73,11 +74,23 @@ def test_stored_are_every_mistake_with_its_usual_dose_to_the_end():
     assert all(looks[-1].step == config.steps and looks[0].step == 0 for config, looks in stored.items())
 
 
+# Mistakes under which a training makes of each difference in rounding, which another processor has, a larger one. The
+# beginning is still the same, and so is where it ends, as far as its own loss goes up and down there.
+CHAOTIC = ("final", "scale", "rate")
+
+
 @nightly
 @pytest.mark.parametrize("config", views.stored_runs())
 def test_what_is_stored_is_what_a_training_gives(config):
-    for stored, look in zip(views.stored_runs()[config], train_to_the_end(config), strict=True):
-        assert stored.loss == pytest.approx(look.loss, rel=0.05, abs=0.05)
+    looks = train_to_the_end(config)
+    stored, found = (np.array([look.loss for look in one]) for one in (views.stored_runs()[config], looks))
+    assert stored[:2] == pytest.approx(found[:2], rel=0.01)
+    mistaken, baseline = stored.T
+    assert baseline == pytest.approx(found[:, 1], rel=0.05, abs=0.05)
+    if config.kind not in CHAOTIC:
+        assert mistaken == pytest.approx(found[:, 0], rel=0.05, abs=0.05)
+    end = mistaken[-len(mistaken) // 4 :]
+    assert end.mean() == pytest.approx(found[-len(end) :, 0].mean(), rel=0.05, abs=max(0.05, 2 * end.std()))
 
 
 @pytest.mark.parametrize("kind", often(KINDS, ["mask"]))
