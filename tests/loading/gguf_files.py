@@ -12,7 +12,16 @@ import torch
 import transformers as hf
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-INTERLEAVED = ("llama", "smollm3", "granite", "granitemoe", "olmo", "nemotron_h", "nemotron_h_moe")  # rows of q and k
+INTERLEAVED = (
+    "llama",
+    "arcee",
+    "smollm3",
+    "granite",
+    "granitemoe",
+    "olmo",
+    "nemotron_h",
+    "nemotron_h_moe",
+)  # rows of q and k
 ADDED = ("gemma", "gemma2", "gemma3", "nemotron", "qwen3next", "qwen35", "qwen35moe")  # to whose scales of norms 1 is
 DELTA = ("qwen3next", "qwen35", "qwen35moe")
 STATEFUL = ("mamba2", "falcon-h1", "nemotron_h", "nemotron_h_moe")
@@ -82,6 +91,7 @@ DEEPSEEK = {
     "q_lora_rank": None,
 }
 GROUPS = {"n_group": 3, "topk_group": 2}
+BLENDED = {"rope_type": "yarn", "rope_theta": 1000.0, "factor": 4.0, "original_max_position_embeddings": 32}
 SHARPER = {
     "rope_type": "yarn",
     "rope_theta": 1000.0,
@@ -147,6 +157,7 @@ MODELS: dict[str, tuple[str, Any, dict[str, Any]]] = {
         hf.Cohere2ForCausalLM,
         SHAPE | {"logit_scale": 0.3, "sliding_window": 5, "num_hidden_layers": 5},
     ),
+    "arcee": ("arcee", hf.ArceeForCausalLM, SHAPE | {"rope_parameters": BLENDED}),
     "nemotron": ("nemotron", hf.NemotronForCausalLM, SHAPE),
     "exaone4": ("exaone4", hf.Exaone4ForCausalLM, SHAPE | {"sliding_window": None, "layer_types": [FULL] * 2}),
     "exaone4, windows": ("exaone4", hf.Exaone4ForCausalLM, SHAPE | {"sliding_window": 5, "num_hidden_layers": 5}),
@@ -327,6 +338,10 @@ def write(
             c, "sliding_window", None
         ):
             writer.add_sliding_window(c.sliding_window)
+        if c.rope_parameters.get("rope_type") == "yarn" and architecture != "gpt-oss":
+            writer.add_rope_scaling_type(gguf.RopeScalingType.YARN)
+            writer.add_rope_scaling_factor(c.rope_parameters["factor"])
+            writer.add_rope_scaling_orig_ctx_len(c.rope_parameters["original_max_position_embeddings"])
         if c.rope_parameters.get("rope_type") == "longrope":
             writer.add_rope_dimension_count(2 * len(c.rope_parameters["long_factor"]))
             writer.add_rope_scaling_orig_ctx_len(c.original_max_position_embeddings)

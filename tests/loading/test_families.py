@@ -150,6 +150,19 @@ def test_older_settings_of_rotations(tmp_path, values, kind):
     assert difference(ours(ids()).logits, theirs(ids()).logits) < TOLERANCE
 
 
+@pytest.mark.parametrize("called", ["su", "yarn"])
+def test_what_the_first_files_of_phi_3_call_longrope(tmp_path, called):
+    written(*DECODERS["phi3, long, partly rotated, window"], tmp_path)
+    theirs = hf.Phi3ForCausalLM.from_pretrained(tmp_path).eval()
+    rope = theirs.config.rope_parameters
+    older = {name: rope[name] for name in ("short_factor", "long_factor")} | {"type": called}
+    flat = {name: rope[name] for name in ("rope_theta", "partial_rotary_factor")}
+    edit_config(tmp_path, drop=("rope_parameters",), rope_scaling=older, **flat)
+    ours = load(tmp_path, device="cpu")[0]
+    assert ours.config.positions.scaling.kind == "longrope"
+    assert difference(ours(ids()).logits, theirs(ids()).logits) < TOLERANCE
+
+
 def settings_of(kind):
     """What `transformers` takes for granted, written out."""
     config = hf.AutoConfig.for_model(kind)

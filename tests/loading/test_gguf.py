@@ -116,10 +116,10 @@ HYBRIDS = {
         {"qwen35.nextn_predict_layers": 9},
         "has 4 blocks, 9 of which predict further tokens",
     ),
-    "YaRN": (
+    "LongRoPE": (
         "qwen3.5",
-        {"qwen35.rope.scaling.type": "yarn", "qwen35.rope.scaling.factor": 4.0},
-        "scales its rotations by 'yarn'",
+        {"qwen35.rope.scaling.type": "longrope", "qwen35.rope.scaling.factor": 4.0},
+        "scales its rotations by 'longrope'",
     ),
     "experts in a narrower space": (
         "nemotron-h mixture",

@@ -63,6 +63,24 @@ def test_rotations_are_scaled_as_llama_cpp_does(said, tmp_path):
     assert (logits(ours) - logits(other)).abs().max() > 1  # which the text is long enough to show
 
 
+BLENDED = {
+    "of the file's length": ({}, {}),
+    "of an earlier length": ({"original_context_length": 16}, {"original_max_position_embeddings": 16}),
+    "from other pairs on": (
+        {"original_context_length": 16, "yarn_beta_fast": 5.0, "yarn_beta_slow": 2.0},
+        {"original_max_position_embeddings": 16, "beta_fast": 5.0, "beta_slow": 2.0},
+    ),
+}
+
+
+@pytest.mark.parametrize(("said", "rope"), BLENDED.values(), ids=list(BLENDED))
+def test_yarn_is_that_of_transformers(said, rope, tmp_path):
+    file = {f"llama.rope.scaling.{key}": value for key, value in {"type": "yarn", "factor": 4.0, **said}.items()}
+    ours = tfcore.load(written(tmp_path / "model.gguf", **file), device="cpu")[0]
+    theirs = scaled({"rope_type": "yarn", "rope_theta": LINEAR["rope_theta"], "factor": 4.0, **rope})
+    assert (logits(ours) - logits(theirs)).abs().max() < TOLERANCE
+
+
 READ = {
     *("block_count", "context_length", "embedding_length", "feed_forward_length", "expert_count"),
     "nextn_predict_layers",  # of which there are fewer than blocks
@@ -119,7 +137,10 @@ REFUSED = {
     "another order of rows": ({"llama.tensor_data_layout": "other"}, r"has llama\.tensor_data_layout='other'"),
     "a window by layers": ({"llama.attention.sliding_window_pattern": [1, 0]}, r"sliding_window_pattern=a list"),
     "wider values": ({"llama.attention.value_length": 24}, "has values of 24 and keys of 16 numbers in a head"),
-    "yarn": ({"llama.rope.scaling.type": "yarn", "llama.rope.scaling.factor": 2.0}, "scales its rotations by 'yarn'"),
+    "another scaling": (
+        {"llama.rope.scaling.type": "longrope", "llama.rope.scaling.factor": 2.0},
+        "scales its rotations by 'longrope'; linear, YaRN and",
+    ),
     "lower case": ({"tokenizer.ggml.normalizer.lowercase": True}, r"has tokenizer\.ggml\.normalizer\.lowercase"),
     "a separator": ({"tokenizer.ggml.add_sep_token": True}, r"has tokenizer\.ggml\.add_sep_token, which may change"),
 }

@@ -475,6 +475,12 @@ DECODERS = {
     ),
     "olmo, clipped": (hf.OlmoForCausalLM, SHAPE | {"num_key_value_heads": 2, "pad_token_id": 0, "clip_qkv": 0.7}),
     "olmo, no head": (hf.OlmoModel, SHAPE | {"pad_token_id": 0, "hidden_act": "gelu"}),
+    "arcee": (hf.ArceeForCausalLM, GROUPED | {"rope_parameters": YARN}),
+    "arcee, tied, biases": (
+        hf.ArceeForCausalLM,
+        SHAPE | {"tie_word_embeddings": True, "attention_bias": True, "mlp_bias": True, "rms_norm_eps": 1e-2},
+    ),
+    "arcee, silu, no head": (hf.ArceeModel, GROUPED | {"hidden_act": "silu"}),
     "nemotron": (hf.NemotronForCausalLM, SHAPE | HALF | {"num_key_value_heads": 2}),
     "nemotron, tied, biases, all rotated": (
         hf.NemotronForCausalLM,

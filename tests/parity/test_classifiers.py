@@ -106,6 +106,7 @@ CASES = {
     "falcon, texts": (hf.FalconForSequenceClassification, DECODERS["falcon"][1] | THREE, "last"),
     "phi, tokens": (hf.PhiForTokenClassification, DECODERS["phi"][1], "each"),
     "gpt-j, texts": (hf.GPTJForSequenceClassification, DECODERS["gpt-j"][1] | THREE, "last"),
+    "arcee, tokens": (hf.ArceeForTokenClassification, GROUPED, "each"),
     "nemotron, texts": (hf.NemotronForSequenceClassification, DECODERS["nemotron"][1], "last"),
     "starcoder2, tokens": (hf.Starcoder2ForTokenClassification, DECODERS["starcoder2"][1], "each"),
     "smollm3, texts": (
@@ -186,6 +187,7 @@ SPANS = {
     "exaone4": (hf.Exaone4ForQuestionAnswering, DECODERS["exaone4"][1]),
     "opt": (hf.OPTForQuestionAnswering, DECODERS["opt"][1]),
     "gpt-j": (hf.GPTJForQuestionAnswering, DECODERS["gpt-j"][1]),
+    "arcee": (hf.ArceeForQuestionAnswering, GROUPED),
     "nemotron": (hf.NemotronForQuestionAnswering, DECODERS["nemotron"][1]),
     "gpt2": (hf.GPT2ForQuestionAnswering, GPT2),
     "pythia": (hf.GPTNeoXForQuestionAnswering, NEOX),

@@ -17,7 +17,7 @@ PATCHES = re.findall(r"```diff\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(
 FOLDERS = ("pages", "tfcore", "tests", "tools", "assets", ".streamlit")
 NEW = {
     "the activation": ("tests/core/test_feedforward.py", "mish"),
-    "the family": ("tests/parity/test_families.py", "arcee"),
+    "the family": ("tests/parity/test_families.py", "seed"),
     "the page's numbers": ("tests/foundations/temperature/test_views.py", "formula"),
     "the page": ("tests/pages/test_every_page.py", "temperature"),
     "its experiment": ("tests/pages/test_experiments.py", "temperature"),

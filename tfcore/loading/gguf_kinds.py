@@ -256,6 +256,7 @@ KINDS = {
     "qwen3moe": GgufKind("qwen3_moe", _MIXTURE),
     "olmoe": GgufKind("olmoe", _MIXTURE),
     "gpt-oss": GgufKind("gpt_oss", _OSS),
+    "arcee": GgufKind("arcee", _LLAMA, interleaved=True),
     "smollm3": GgufKind("smollm3", _LLAMA, interleaved=True),
     "phi2": GgufKind("phi", _PHI),
     "phi3": GgufKind("phi3", _PHI3, factors=(FACTORS, LONG, SHORT)),

@@ -334,6 +334,7 @@ class GgufWeights:
             "stablelm": self._stablelm,
             "command-r": self._cohere,
             "cohere2": self._cohere2,
+            "arcee": self._arcee,
             "nemotron": self._nemotron,
             "exaone4": self._exaone4,
             "glm4": self._partly_rotated,
@@ -545,7 +546,7 @@ class GgufWeights:
         if not (sharper := of("rope.scaling.yarn_log_multiplier", 0.0)):
             raise self._error("scales its rotations by YaRN and does not say what that does to scores; convert it anew")
         both = {"mscale": 10 * sharper, "mscale_all_dim": 10 * sharper}
-        yarn = {**self._yarn(of, factor), "truncate": True, **both}
+        yarn = {**self._yarn(of, factor), **both}
         return {"rope_parameters": {"rope_theta": of("rope.freq_base", 10_000.0), **yarn}}
 
     def _oss(self, of: Callable[..., Any]) -> dict[str, Any]:
@@ -767,6 +768,9 @@ class GgufWeights:
     def _cohere2(self, of: Callable[..., Any]) -> dict[str, Any]:
         return {**self._cohere(of), "sliding_window": of("attention.sliding_window"), **self._windows(of, 4)}
 
+    def _arcee(self, of: Callable[..., Any]) -> dict[str, Any]:
+        return {**self._llama(of), "mlp_bias": self._has("ffn_up.bias")}
+
     def _nemotron(self, of: Callable[..., Any]) -> dict[str, Any]:
         return {**self._partly_rotated(of, "norm_eps"), "mlp_bias": self._has("ffn_up.bias")}
 
@@ -866,25 +870,25 @@ class GgufWeights:
         kind = self.file.settings.text(f"{self.file.settings['general.architecture']}.rope.scaling.type", "linear")
         factor = of("rope.scaling.factor", of("rope.scale_linear", 1.0)) or 1.0  # the second is the older name
         scaled = kind != "none" and factor != 1
-        if scaled and kind == "yarn" and self._kind.family == "gpt_oss":
-            return {"rope_theta": base} | self._yarn(of, factor)
-        if scaled and kind != "linear":
-            raise self._error(f"scales its rotations by {str(kind)[:40]!r}; linear and LLaMA 3.1's can be read")
+        if scaled and kind not in ("linear", "yarn"):
+            raise self._error(f"scales its rotations by {str(kind)[:40]!r}; linear, YaRN and LLaMA 3.1's can be read")
         if FACTORS in self.file.tensors:
             if scaled:
                 raise self._error(f"scales its rotations twice: by {FACTORS}, and all by {factor}")
             return {"rope_theta": base} | self._long_context(d_head, base)
+        if scaled and kind == "yarn":
+            return {"rope_theta": base} | self._yarn(of, factor)
         return {"rope_theta": base} | ({"rope_type": "linear", "factor": factor} if scaled else {})
 
     def _yarn(self, of: Callable[..., Any], factor: float) -> dict[str, Any]:
-        """YaRN as gpt-oss was trained with it; llama.cpp lets its blend begin and end at whole pairs."""
+        """YaRN, whose blend begins and ends at whole pairs in llama.cpp; gpt-oss was trained without that."""
         return {
             "rope_type": "yarn",
             "factor": factor,
-            "original_max_position_embeddings": of("rope.scaling.original_context_length"),
+            "original_max_position_embeddings": of("rope.scaling.original_context_length", of("context_length")),
             "beta_fast": of("rope.scaling.yarn_beta_fast", 32.0),
             "beta_slow": of("rope.scaling.yarn_beta_slow", 1.0),
-            "truncate": False,
+            "truncate": self._kind.family != "gpt_oss",
         }
 
     def _long_context(self, d_head: int, base: float) -> dict[str, Any]:

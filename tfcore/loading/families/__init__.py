@@ -5,6 +5,7 @@ from difflib import get_close_matches
 
 from tfcore.config import ModelConfig
 from tfcore.loading.families.alibi import BLOOM, MPT
+from tfcore.loading.families.arcee import ARCEE
 from tfcore.loading.families.bart import BART, MBART
 from tfcore.loading.families.bert import BERT, DISTILBERT
 from tfcore.loading.families.classifiers import with_classes
@@ -48,6 +49,7 @@ from tfcore.loading.families.whisper import WHISPER
 _TRUNKS: dict[str, Family] = {
     "gpt2": GPT2,
     "llama": LLAMA,
+    "arcee": ARCEE,
     "mistral": MISTRAL,
     "ministral": MINISTRAL,
     "mixtral": MIXTRAL,

@@ -190,6 +190,7 @@ _ANSWERING = {  # with a head for answers within a text
     "opt": "OPT",
     "gptj": "GPTJ",
     "nemotron": "Nemotron",
+    "arcee": "Arcee",
 }
 _OLDER = {  # whose head for each token is called otherwise
     "gpt2": "GPT2",

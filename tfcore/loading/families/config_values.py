@@ -192,6 +192,8 @@ class ConfigValues:
 
     def _scaling(self, field: str, values: dict[str, object]) -> RopeScaling | None:
         kind = values.get("rope_type") or values.get("type") or "default"
+        if kind in ("su", "yarn") and "short_factor" in values:  # what Phi-3's first files call it
+            kind = "longrope"
         inner = ConfigValues(values)
         if kind in ("default", "dynamic"):  # dynamic is slower in longer texts than the model takes, here not at all
             return None

@@ -60,6 +60,7 @@ DENSE = (
     "olmo2",
     "phi",
     "phi3",
+    "arcee",
     "nemotron",
     "cohere2",
     "smollm3",
