@@ -72,6 +72,8 @@ VISITS = {
     "fill": ("model/architectures/page.py", {"job": "fill"}),
     "continue": ("model/architectures/page.py", {"job": "stories", "new": "3"}),
     "modern": ("model/modern/page.py", {"size": "large"}),
+    "modern, two tokens ahead": ("model/modern/page.py", {"era": "second", "wave": "multi-token"}),
+    "modern, four streams": ("model/modern/page.py", {"era": "second", "wave": "hyper-connections", "mixed": "1"}),
     "compared": ("model/compare/page.py", {"model": "stories", "other": "stories@play", "token": "3"}),
     "compared by characters": ("model/compare/page.py", {"model": "stories", "other": "induction"}),
     "compared heads": ("model/compare/page.py", {"model": "stories", "look": "Heads", "layer": "1", "head": "2"}),
@@ -114,6 +116,7 @@ VISITS = {
     "speculative": ("inference/generation/page.py", {"show": "Speculative decoding", "tokens": "10"}),
     "cache": ("inference/kv_cache/page.py", {"steps": "8"}),
     "cache size": ("inference/kv_cache/page.py", {"part": "Cache size"}),
+    "cache of latents": ("inference/kv_cache/page.py", {"part": "Cache size", "of": "deepseek_v2"}),
     "cache budget": ("inference/kv_cache/page.py", {"part": "Does it fit?"}),
     "paging": ("inference/kv_cache/page.py", {"part": "Paged cache", "slots": "1024"}),
     "length": ("inference/long_context/page.py", {}),
@@ -121,6 +124,7 @@ VISITS = {
     "flash": ("inference/long_context/page.py", {"look": "flash"}),
     "traffic": ("inference/long_context/page.py", {"look": "traffic"}),
     "ring": ("inference/long_context/page.py", {"look": "ring"}),
+    "chosen blocks": ("inference/long_context/page.py", {"look": "chosen"}),
     "timed": ("inference/long_context/page.py", {"look": "timed"}),
     "row on its grid": ("inference/quantisation/page.py", {"model": "stories", "format": "float8", "per": "row"}),
     "errors by layer": ("inference/quantisation/page.py", {"look": "errors", "model": "stories", "share": "row"}),
@@ -197,6 +201,14 @@ WITHOUT: dict[str, str] = {
     "reference/teachers/page.py": "leads to lessons and their questions",
     "reference/glossary/page.py": "words; what they name is computed on the other pages",
     "reference/check/page.py": "asks; what it asks about is computed on the other pages",
+}
+
+# Sections without a visit: another mistake in the same training, what test_experiments.py trains, and what
+# tests/commands makes.
+UNVISITED_SECTIONS = {
+    "block/pitfalls/page.py": {"mask", "axis", "skip", "final", "scale", "positions", "rate"},
+    "training/lab/page.py": {"train", "compare"},
+    "inference/generation/page.py": {"conversation"},
 }
 
 # Programs that time something: these numbers are never the same twice.

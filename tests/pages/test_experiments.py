@@ -20,7 +20,7 @@ from tests.architecture.sources import ROOT
 from tests.commands.test_command_line import UNVISITED
 from tests.commands.typed import typed
 from tests.nightly import nightly, often
-from tests.pages.experiments_to_visit import NOT_REPEATABLE, VISITS, WITHOUT
+from tests.pages.experiments_to_visit import NOT_REPEATABLE, UNVISITED_SECTIONS, VISITS, WITHOUT
 from tests.pages.figures import array, figures, scenes
 from tests.pages.on_device import apart, ran
 from tests.pages.sights import ask_for_tables
@@ -38,7 +38,17 @@ from tfcore.views.view import Scene, View
 
 SLOW = {
     *("folklore", "data types timed", "grow", "growing dictionary", "weight decay", "pitfalls", "speculative"),
-    *("modern", "other routing rules", "heads of a translator", "norm placements", "optimisers", "film", "balance"),
+    *(
+        "modern",
+        "modern, two tokens ahead",
+        "modern, four streams",
+        "other routing rules",
+        "heads of a translator",
+        "norm placements",
+        "optimisers",
+        "film",
+        "balance",
+    ),
     "losses against bits",
 }
 EACH_RUN = {file: name for name, (file, _) in reversed(VISITS.items()) if name not in SLOW}  # the first of each page
@@ -213,6 +223,18 @@ def test_every_view_was_made_by_a_command_line(by_command_line):
         pytest.skip("no page was visited before")
     there = {f"{of}.{name}" for of in views.subjects() for name in catalogue.subject(of)}
     assert sorted(there - by_command_line) == sorted(BY_LAB | UNVISITED.keys())
+
+
+def test_every_section_is_visited_or_has_a_reason_not_to_be():
+    """Where a page has visits of its own; what lacks one is otherwise known when the night has visited all others."""
+    for page in (page for page in pages().values() if page.file not in WITHOUT and page.facts.sections.names):
+        named = {label: one for one, label in page.facts.sections.names.items()}
+        chosen = {
+            where.get(page.facts.sections.key, next(iter(named))) for of, where in VISITS.values() if of == page.file
+        }
+        visited = {named.get(one, one) for one in chosen}
+        assert not visited & UNVISITED_SECTIONS.get(page.file, set())
+        assert visited | UNVISITED_SECTIONS.get(page.file, set()) == set(named.values()), page.file
 
 
 @pytest.mark.parametrize("form", [programs.script, programs.notebook])

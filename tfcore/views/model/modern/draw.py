@@ -100,7 +100,7 @@ def effects_figure(names: Sequence[str], panels: Sequence[QuantityPanel], chosen
         number = "" if place == 0 else str(place + 1)
         span = _span(panel)
         axes[f"xaxis{number}"] = {
-            "domain": [starts[place], starts[place] + shares[place] * width],
+            "domain": [starts[place], min(starts[place] + shares[place] * width, 1.0)],
             "range": span,
             "fixedrange": True,
             "showticklabels": False,
