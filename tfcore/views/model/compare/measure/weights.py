@@ -85,9 +85,9 @@ def _moved(first: Source, second: Source) -> MovedWeights:
     for before, after in zip(matrices(models[0]), matrices(models[1]), strict=True):
         place = before.layer, kinds.index(before.kind)
         full[before.kind] = min(before.shape)
-        if before.weight.data_ptr() == after.weight.data_ptr():
-            continue  # one model, read in two ways
         here, there = before.weight.float(), after.weight.float()
+        if torch.equal(here, there):  # at once where it is one model, read in two ways
+            continue
         norms[place], ranks[place] = relative_norm(here, there), effective_rank(there - here)
     return MovedWeights(kinds, norms, ranks, tuple(full.values()))
 
