@@ -8,13 +8,14 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from tests.nightly import nightly
+from tfcore import load
 
 
-def picture(side: int) -> bytes:
+def picture(side: int, kind: str = "PNG") -> bytes:
     """Pixels drawn at random, which no format makes smaller."""
     pixels = np.random.default_rng(0).integers(0, 256, (side, side, 3), dtype=np.uint8)
     file = io.BytesIO()
-    Image.fromarray(pixels).save(file, "PNG")
+    Image.fromarray(pixels).save(file, kind)
     return file.getvalue()
 
 
@@ -38,6 +39,23 @@ def test_a_picture_takes_the_place_of_the_example(give, visitor):
     visitor.page.get_by_text("signals.read_picture").wait_for(state="attached")  # the code that made what is shown
     visitor.settle()
     assert visitor.names() == before
+
+
+@nightly
+def test_a_patch_of_ones_own_picture_is_asked_from(visitor):
+    visitor.open("/pictures?vit=colours", last="A question.")
+    before = visitor.drawn("head")
+    file = {"name": "own.webp", "mimeType": "image/webp", "buffer": picture(64, "WEBP")}
+    visitor.page.locator('input[type="file"]').set_input_files(file)
+    of_class = visitor.expect_drawing("head", unlike=before)
+    visitor.click_cell("head", 3, 1)
+    model, _ = load("colours")
+    patches = model.config.patches
+    assert patches is not None
+    visitor.wait_for_address(token=str(len(patches.tokens) + patches.rows + 3))
+    visitor.expect_drawing("head", unlike=of_class)
+    caption = visitor.page.locator(".st-key-head-figure").locator("xpath=..")
+    expect(caption).to_contain_text("patch 1, 3 attends most to")
 
 
 @nightly

@@ -25,7 +25,9 @@ def by_layer(
     places = np.stack((x, np.tile(np.arange(heads), layers)), axis=1)
     parts: list[dict[str, Any]] = [
         kit.line(np.arange(layers), values.mean(1), "@muted", width=2, hover=False, name="mean of the layer"),
-        kit.dots(x, values.ravel(), "@attention", size=8, hover=hover, customdata=places, name="a head"),
+        kit.dots(
+            x, values.ravel(), "@attention", size=8, hover=hover, customdata=places, name="a head", cliponaxis=False
+        ),
         kit.dots(
             [layer],
             [values[layer, head]],
@@ -33,6 +35,7 @@ def by_layer(
             hover=False,
             marker={"color": "rgba(0,0,0,0)", "line": {"color": "@query", "width": 3}},
             name=f"head {layer}.{head}",
+            cliponaxis=False,
         ),
     ]
     axes = {

@@ -34,7 +34,9 @@ with panel((1, 3)) as p:
         name = models.choose(options={name: name for name in here}, key="vit", default=begun_with, reads="pictures")
         drawn = controls.select("Picture", "drawn", list(DRAWN), drawn_first, DRAWN)
         sliders = st.container()
-        pixels = upload("Your own picture", "picture", ["png", "jpg", "jpeg"], signals.PICTURE_MEGABYTES, views.decoded)
+        pixels = upload("Your own picture", "picture", signals.PICTURE_KINDS, signals.PICTURE_MEGABYTES, views.decoded)
+        if pixels is not None:
+            st.caption("Your picture is shown; “Picture” above belongs to the example.")
     picture: Drawn | File = drawn if pixels is None else File("picture.png", read_by(name, pixels, see_by_name))
     seen = views.seen_of(name, picture)
     n_layers, n_heads, n_tokens, _ = seen.patterns.shape

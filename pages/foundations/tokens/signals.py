@@ -40,7 +40,7 @@ def image() -> None:
             read = upload(
                 "Your own picture",
                 "picture",
-                ["png", "jpg", "jpeg"],
+                signals.PICTURE_KINDS,
                 signals.PICTURE_MEGABYTES,
                 lambda data: signals.read_picture(data, signals.PICTURE_SIDE),
             )

@@ -1,6 +1,9 @@
 """The page on pictures: with the model that ships, and with one of a visitor's own."""
 
+import io
 from functools import partial
+
+from PIL import Image
 
 from tests.pages import visits
 from tests.pages.figures import figures
@@ -29,3 +32,15 @@ def test_the_class_is_the_colour_of_the_largest_shape():
 def test_a_head_and_a_patch_are_those_of_the_address():
     head, _ = figures(opened(drawn="a house", layer="1", head="2", token="11"))["head"]
     assert head["caption"].startswith("Head 1.2: patch 1, 0 attends most to patch ")
+
+
+def test_a_picture_of_ones_own_takes_the_place_of_the_example():
+    test, file = opened(vit="colours"), io.BytesIO()
+    before = figures(test)["head"]
+    Image.new("RGB", (50, 40), (200, 30, 40)).save(file, "WEBP")
+    test.file_uploader(key="picture:file_uploader").upload("a.webp", file.getvalue(), "image/webp")
+    assert figures(visits.run(test))["head"] != before
+    assert "Your picture is shown" in visits.said(test, "caption")
+    test.file_uploader(key="picture:file_uploader").upload("a.webp", file.getvalue()[:60], "image/webp")
+    assert figures(visits.run(test))["head"] == before
+    assert "This is no PNG, JPEG or WebP picture; save it as one of these." in visits.said(test, "warning")

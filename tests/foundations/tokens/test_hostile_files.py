@@ -41,9 +41,9 @@ def said_size(width: int, height: int) -> bytes:
     return good[:at] + struct.pack(">HH", height, width) + good[at + 4 :]
 
 
-def animated(n: int) -> bytes:
+def animated(n: int, kind: str = "PNG") -> bytes:
     file = io.BytesIO()
-    RED.save(file, "PNG", save_all=True, append_images=[Image.new("RGB", (40, 30), (i, 0, 0)) for i in range(n)])
+    RED.save(file, kind, save_all=True, append_images=[Image.new("RGB", (40, 30), (i, 0, 0)) for i in range(n)])
     return file.getvalue()
 
 
@@ -58,6 +58,11 @@ PICTURES = {
     "a JPEG of 65,535 lines": said_size(65_535, 65_535),
     "a JPEG that says 5,000 x 4,999": said_size(5_000, 4_999),
     "a JPEG of no lines": said_size(40, 0),
+    "a WebP of 16,384 x 16,384": b"RIFF\xff\xff\xff\x7fWEBPVP8X\x0a\0\0\0\0\0\0\0\xff\x3f\0\xff\x3f\0",
+    "a WebP whose frame is larger than it": encoded(RED, "WEBP")[:12]
+    + b"VP8X\x0a\0\0\0\0\0\0\0\x01\0\0\x01\0\0"
+    + encoded(RED, "WEBP")[12:],
+    "many frames of WebP": animated(60, "WEBP"),
     "an SVG called PNG": b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>',
     "an SVG behind a PNG's first bytes": b"\x89PNG\r\n\x1a\n<svg onload=alert(1)>",
     "a web page behind a picture": encoded(RED) + b"<script>alert(1)</script>" * 1_000,

@@ -205,7 +205,7 @@ def test_an_uploaded_sound_is_cut():
 @pytest.mark.parametrize(
     ("part", "key", "name", "data", "words"),
     [
-        ("image", "picture", "a.png", b"<svg onload=alert(1)>", "no PNG or JPEG"),
+        ("image", "picture", "a.png", b"<svg onload=alert(1)>", "no PNG, JPEG or WebP"),
         ("image", "picture", "a.jpg", png()[:60], "damaged"),
         ("sound", "wave", "a.wav", b"RIFF", "no uncompressed (PCM) WAV"),
         ("sound", "wave", "a.wav", wav(0.01), "0.010 seconds"),

@@ -50,7 +50,7 @@ def tone(rate, hertz=440.0, seconds=0.5):
     return np.sin(2 * np.pi * hertz * np.arange(round(rate * seconds)) / rate)
 
 
-@pytest.mark.parametrize("kind", ["PNG", "JPEG"])
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
 @pytest.mark.parametrize("size", [(300, 200), (1, 1), (5, 900)])
 def test_a_picture_becomes_a_square(kind, size):
     found = signals.read_picture(encoded(Image.new("RGB", size, RED), kind), 64)
@@ -94,16 +94,43 @@ def test_a_decompression_bomb_is_refused_by_its_head(size):
         signals.read_picture(bomb(*size), 64)
 
 
+def webp(first, size, *, animated=False):
+    """A WebP file whose head says another size."""
+    more = {"save_all": True, "append_images": [Image.new("RGB", (40, 30), RED)]} if animated else {}
+    data = bytearray(encoded(Image.new("RGB", (40, 30)), "WEBP", lossless=first == b"VP8L", **more))
+    assert data[12:16] == first
+    width, height = size
+    if first == b"VP8X":
+        data[24:30] = (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")
+    elif first == b"VP8L":
+        data[21:25] = ((width - 1) | (height - 1) << 14).to_bytes(4, "little")
+    else:
+        data[26:30] = struct.pack("<HH", width, height)
+    return bytes(data)
+
+
+@pytest.mark.parametrize("first", [b"VP8X", b"VP8L", b"VP8 "])
+def test_the_head_of_a_webp_file_is_read_before_it_is_opened(monkeypatch, first):
+    small = webp(first, (40, 30), animated=first == b"VP8X")
+    assert signals.read_picture(small, 16).shape == (16, 16, 3)
+    monkeypatch.setattr(Image, "open", None)
+    with pytest.raises(ValueError, match=r"with 16,000 x 9,000\); 12 million are the limit"):
+        signals.read_picture(webp(first, (16_000, 9_000), animated=first == b"VP8X"), 16)
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "no PNG or JPEG"),
-        (b"<svg onload=alert(1)>", "no PNG or JPEG"),
-        (encoded(Image.new("RGB", (9, 9)), "GIF"), "no PNG or JPEG"),
-        (encoded(Image.new("RGB", (9, 9)), "TIFF"), "no PNG or JPEG"),
+        (b"", "no PNG, JPEG or WebP"),
+        (b"<svg onload=alert(1)>", "no PNG, JPEG or WebP"),
+        (encoded(Image.new("RGB", (9, 9)), "GIF"), "no PNG, JPEG or WebP"),
+        (encoded(Image.new("RGB", (9, 9)), "TIFF"), "no PNG, JPEG or WebP"),
+        (b"RIFF    WEBPVP8X", "no PNG, JPEG or WebP"),
+        (b"RIFF    WEBPname" + bytes(60), "no PNG, JPEG or WebP"),
+        (encoded(Image.new("RGB", (99, 99), RED), "WEBP")[:-20], "no PNG, JPEG or WebP"),
         (bomb(50, 50), "damaged"),
         (bomb(5_000, 5_000), "damaged"),
-        (b"\0" * 8_000_000, "no PNG or JPEG"),
+        (b"\0" * 8_000_000, "no PNG, JPEG or WebP"),
         (encoded(Image.new("RGB", (99, 99), RED), "JPEG")[:-200], "damaged"),
         (b"\0" * 8_000_001, "8.0 MB"),
     ],

@@ -33,7 +33,7 @@ seen_drawn = kept(_seen, entries=4)
 
 
 def decoded(data: bytes) -> UInt8[ndarray, "side side 3"]:
-    """The pixels of a PNG or JPEG file, cropped to a square; see read_picture, also for what it refuses."""
+    """The pixels of a PNG, JPEG or WebP file, cropped to a square; see read_picture, also for what it refuses."""
     return signals.read_picture(data, SIDE)
 
 

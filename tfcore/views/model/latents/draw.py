@@ -96,7 +96,7 @@ def _columns(sizes: Mapping[str, int]) -> dict[str, list[float]]:
     """The part of the width that each panel takes, by its numbers."""
     unit, start, columns = (1 - GAP * (len(sizes) - 1)) / sum(sizes.values()), 0.0, {}
     for name, size in sizes.items():
-        columns[name] = [start, start + size * unit]
+        columns[name] = [start, min(1.0, start + size * unit)]
         start += size * unit + GAP
     return columns
 

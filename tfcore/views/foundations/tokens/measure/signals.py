@@ -17,7 +17,9 @@ from PIL import Image, ImageOps
 from tfcore.measures.token_counts import RATE
 
 PICTURE_MEGABYTES = 8  # of a file
+PICTURE_KINDS = ("png", "jpg", "jpeg", "webp")  # endings of files
 PICTURE_PIXELS = 25_000_000  # 100 MB once unpacked with transparency
+WEBP_PIXELS = 12_000_000  # whose decoder needs 320 MB for so many, as PNG's for twice as many
 PICTURE_SIDE = 448  # pixels, after scaling
 SOUND_MEGABYTES = 8  # of a file
 SOUND_SECONDS = 30  # of a sound; the rest is left out
@@ -28,24 +30,24 @@ MOST_CHUNKS = 1_000  # parts of a WAV file, of which all but two are left out
 
 
 def read_picture(data: bytes, side: int) -> UInt8[ndarray, "side side 3"]:
-    """Decode a PNG or JPEG picture, turn it as its EXIF orientation says, and crop and scale it to a square.
+    """Decode a PNG, JPEG or WebP picture, turn it as its EXIF orientation says, and crop and scale it to a square.
 
-    Transparent parts become white. The size is read from the file's head and refused before anything is unpacked, so
-    that a small file cannot grow into gigabytes.
+    Transparent parts become white; of a moving picture the first frame is read. The size is read from the file's head
+    and refused before anything is unpacked, so that a small file cannot grow into gigabytes.
 
     Raises:
         ValueError: bytes that are no such picture, or too many of them, or of pixels.
     """
     _limit(data, PICTURE_MEGABYTES, "picture")
+    if data[:4] + data[8:12] == b"RIFFWEBP":  # which Pillow makes room for as soon as it opens it
+        _refuse_size(_webp_size(data), WEBP_PIXELS)
     try:
-        image = Image.open(io.BytesIO(data), formats=("PNG", "JPEG"))  # reads the head only
+        image = Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "WEBP"))  # reads the head only
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise ValueError(_too_many_pixels("far")) from error
+        raise ValueError(_too_many_pixels("far", PICTURE_PIXELS)) from error
     except Exception as error:  # a decoder may raise anything at all when its file is damaged
-        raise ValueError("this is no PNG or JPEG picture; save it as one of these") from error
-    width, height = image.size
-    if width * height > PICTURE_PIXELS:
-        raise ValueError(_too_many_pixels(f"with {width:,} x {height:,}"))
+        raise ValueError("this is no PNG, JPEG or WebP picture; save it as one of these") from error
+    _refuse_size(image.size, PICTURE_PIXELS)
     try:
         image.draft("RGB", (side, side))  # lets JPEG unpack at a half, a quarter or an eighth
         upright = ImageOps.exif_transpose(image).convert("RGBA")
@@ -61,10 +63,28 @@ def scaled(image: UInt8[ndarray, "side side 3"], side: int) -> UInt8[ndarray, "n
     return np.asarray(Image.fromarray(image).resize((side, side), Image.Resampling.BICUBIC))
 
 
-def _too_many_pixels(how: str) -> str:
-    return (
-        f"this picture has too many pixels ({how}); {PICTURE_PIXELS // 10**6} million are the limit, so make it smaller"
-    )
+def _webp_size(data: bytes) -> tuple[int, int]:
+    """Width and height that the head of a WebP file says; (0, 0) where it says none (RFC 9649, sections 2.5 to 2.7)."""
+    head = data[12:30].ljust(18, b"\0")
+    match head[:4]:
+        case b"VP8X":  # the canvas, of which all frames are parts
+            return int.from_bytes(head[12:15], "little") + 1, int.from_bytes(head[15:18], "little") + 1
+        case b"VP8L":
+            bits = int.from_bytes(head[9:13], "little")
+            return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+        case b"VP8 ":
+            return int.from_bytes(head[14:16], "little") & 0x3FFF, int.from_bytes(head[16:18], "little") & 0x3FFF
+    return 0, 0
+
+
+def _refuse_size(size: tuple[int, int], most: int) -> None:
+    width, height = size
+    if width * height > most:
+        raise ValueError(_too_many_pixels(f"with {width:,} x {height:,}", most))
+
+
+def _too_many_pixels(how: str, most: int) -> str:
+    return f"this picture has too many pixels ({how}); {most // 10**6} million are the limit, so make it smaller"
 
 
 def _limit(data: bytes, megabytes: int, what: str) -> None:
