@@ -58,6 +58,13 @@ def second_wave() -> None:
             st.markdown(AFTER_2023[name])
             if name in LIVE:
                 links.to(*LIVE[name], ":material/arrow_outward:")
+            # in no model of the ladder: what queries of any trained model choose on a text
+            links.to(
+                "inference/long_context/page.py",
+                {"look": "chosen"},
+                "Sparse: chosen blocks",
+                ":material/arrow_outward:",
+            )
             if name == HYPER:
                 seed = controls.slider("Seed of the weights", "mixed", 0, len(wave.base.losses) - 1, 0)
         with p.picture:
