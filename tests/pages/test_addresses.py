@@ -16,7 +16,7 @@ from tfcore.views.foundations import heads
 from tfcore.views.foundations.heads.measure.attention import model_parts
 from tfcore.views.view import SO_FAR, Made, View
 from tools import book
-from tools.addresses import controls_of, other_values
+from tools.addresses import Followed, controls_of, other_values
 
 MOST = 0.6  # of the views that pages show
 
@@ -72,6 +72,21 @@ def meant(made: Made) -> dict[str, Any]:
 def test_a_link_opens_the_same_view(key):
     for view in stored(key):
         compared(key, book.shown(key, moved(key, view)).views)
+
+
+def test_a_control_that_replaces_one_that_is_followed_is_said_as_it_began():
+    """Each dictionary has a control of its own for its features."""
+    found = Followed(
+        {"dictionary": 4, "feature": 913},
+        controls={"dictionary": "dictionary", "feature": "feature4"},
+        strayed={"dictionary": {"dictionary", "feature"}, "feature4": {"feature"}},
+        gone={"dictionary": {"feature4", "rows"}},
+    )
+    view, follows = {"show": "text", "dictionary": "4"}, {"feature": "feature4"}
+    place = addresses.ShownAt(page="features", view=view, controls=follows, fixed={"dictionary": 4})
+    assert found.place("features", {"show": "text"}) == place
+    found.gone = {"dictionary": {"rows"}}
+    assert found.place("features", {"show": "text"}).controls == {"dictionary": "dictionary"} | follows
 
 
 def test_the_picture_there_is_that_of_the_notebook():

@@ -302,6 +302,18 @@ def test_every_choice_shows_what_it_did_a_day_before(file, look, request):
     assert differ == []
 
 
+def test_each_page_has_a_snapshot_by_which_it_is_told_to_have_changed():
+    """A folder or a text, see day_before.is_changed."""
+    places = [SNAPSHOTS / file.removesuffix("/page.py") for file in FILES]
+    assert [one for one in places if not (one.is_dir() or one.with_name(f"{one.name}.txt").is_file())] == []
+
+
+def test_a_link_of_another_version_is_the_same_link():
+    words = ["page_link Parameters v=5&model=gemma_7b", "page_link Walkthrough v=4", "where v=5&w=6"]
+    same = ["page_link Parameters model=gemma_7b", "page_link Walkthrough ", "where w=6"]
+    assert unversioned({"words": words}) == {"words": same}
+
+
 def ended(test: AppTest, file: str, work, clicked) -> tuple[AppTest, list[str]]:
     """A page whose work has ended, and the lines that it shows."""
     state = work(file)
