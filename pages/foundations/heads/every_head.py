@@ -61,7 +61,7 @@ def every_head(p: Panel, reading: Reading, log: bool, more: Any) -> None:
     overview, beside = st.columns([25, 17], gap="medium")
     below = st.container()
     with overview:
-        left, right = st.columns([10, 17], gap="medium")
+        left, right = st.columns([8, 17], gap="medium")
     with more:
         by = choose_rank(reading)
     with right:

@@ -57,7 +57,7 @@ def test_the_place_of_an_entry_is_where_plotly_draws_it():
     first, last = figure.layout.xaxis.range
     left, right = figure.layout.margin.l, figure.layout.margin.r
     share = (layout.x["transformer"] - first) / (last - first)
-    assert draw.place_of(layout, "transformer") == round(left + share * (960 - left - right))
+    assert draw.place_of(layout, "transformer") == round(left + share * (900 - left - right))
 
 
 def test_lines_join_the_chosen_entry_with_its_neighbours():

@@ -75,7 +75,7 @@ def mask(architecture: Architecture, read: int, written: int) -> View:
         chart=seen_figure(allowed, [*READ[:read], *WRITTEN[:written]], read, height=360),
         findings=(say.allowed_pairs(allowed, architecture, read, written),),
         note="Dotted: between source and target.",
-        min_width=280,
+        min_width=250,
         formula=(
             r"\begin{gathered}\mathrm{softmax}\Big(\tfrac{QK^\top}{\sqrt{d_k}} + M\Big)\,V"
             r"\\ M_{ij} = 0 \text{ where } i \text{ may see } j,\ -\infty \text{ elsewhere}\end{gathered}"

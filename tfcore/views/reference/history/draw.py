@@ -19,7 +19,7 @@ from tfcore.views.reference.history.measure import (
     milestones,
 )
 
-NARROWEST = 960  # pixels of a timeline
+NARROWEST = 900  # pixels of a timeline
 ROW, TOP, BOTTOM, LEFT, RIGHT = 18, 58, 28, 116, 12  # pixels
 FIRST, LAST = -0.008, 1.17  # ends of the axis of years: labels need room behind the last one
 # family: (colour, symbol)
