@@ -51,7 +51,7 @@ FOUND = Highlights(
 def test_chips_say_what_is_found_and_where():
     assert chips(FOUND) == (
         Chip("link", "“it” → “trophy”, head 13.8", 9, ((13, 8),), 1),
-        Chip("decision", "“Mary” is decided in layer 22 by heads 23.3 and 24.1", 12, ((23, 3), (24, 1))),
+        Chip("decision", "“Mary” leads from layer 22 on, depends most on heads 23.3 and 24.1", 12, ((23, 3), (24, 1))),
         Chip("surprise", "surprise: “Tuesday”, 9 bits", 3, key=4),
         Chip("repeated", "“the·key” again, head 14.3", 8, ((14, 3),), 3),
         Chip("link", "“is” → “trophy”, head 13.8", 10, ((13, 8),), 1),
@@ -63,11 +63,11 @@ def test_what_is_not_there_has_no_chip():
     assert chips(nothing) == ()
     alone = replace(nothing, decision=replace(DECISION, heads=()), repeated=(replace(FOUND.repeated[0], heads=()),))
     assert [(one.words, one.heads) for one in chips(alone)] == [
-        ("“Mary” is decided in layer 22", ()),
+        ("“Mary” leads from layer 22 on", ()),
         ("“the·key” again", ()),
     ]
     one = replace(nothing, decision=replace(DECISION, heads=DECISION.heads[:1]))
-    assert chips(one)[0].words.endswith("by head 23.3")
+    assert chips(one)[0].words.endswith("depends most on head 23.3")
 
 
 def test_nothing_found_is_a_sentence():

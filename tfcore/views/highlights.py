@@ -166,8 +166,8 @@ def _of_link(link: Link) -> Chip:
 def _of_decision(decision: Decision) -> Chip:
     places = tuple(one.place for one in decision.heads if isinstance(one.place, tuple))[:DECIDING]
     heads = " and ".join(f"{layer}.{head}" for layer, head in places)
-    by = f" by head{'s' if len(places) > 1 else ''} {heads}" if places else ""
-    words = f"{named(decision.token)} is decided in layer {decision.layer}{by}"
+    on = f", depends most on head{'s' if len(places) > 1 else ''} {heads}" if places else ""
+    words = f"{named(decision.token)} leads from layer {decision.layer} on{on}"
     return Chip("decision", words, decision.position, places)
 
 

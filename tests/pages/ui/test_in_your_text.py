@@ -100,7 +100,7 @@ def test_a_link_between_words_sets_the_head_that_has_it():
 def test_another_page_has_links_that_say_the_whole_view():
     test = opened("heads", bos="with")
     first = next(one for one in chips(highlights_of(Reading("stories", DOGS, bos=True))) if one.kind == "decision")
-    (link,) = [proto for label, proto in links(test).items() if "is decided in layer" in label]
+    (link,) = [proto for label, proto in links(test).items() if "leads from layer" in label]
     said = dict(parse_qsl(link.query_string))
     layer, head = first.heads[0]
     known = {"model": "stories", "text": DOGS, "bos": "with", "show": "who", "position": str(first.token)}
