@@ -28,7 +28,7 @@ def see_by_name(name: str, pixels: Any) -> SeenPicture:
 here = checkpoints.reading("pictures")
 begun_with = REAL if REAL in here else here[0]
 drawn_first: Drawn = "balls" if begun_with == REAL else "shapes"  # which the small one was trained on
-page.begin(FACTS, always={"vit": REAL, "drawn": DRAWN[drawn_first]} if begun_with == REAL else {})
+page.begin(FACTS, always={"vit": begun_with, "drawn": DRAWN[drawn_first]})
 with panel((1, 3)) as p:
     with p.controls:
         name = models.choose(options={name: name for name in here}, key="vit", default=begun_with, reads="pictures")

@@ -24,7 +24,7 @@ MISSING = "Whisper, which writes down English speech, is not here: `python -m tf
 here = checkpoints.reading("sound")
 begun_with = REAL if REAL in here else here[0]
 first: Recording = "speech" if begun_with == REAL else "tune"  # which the small one was trained on
-page.begin(FACTS, always={"asr": REAL, "sound": HERE[first]} if begun_with == REAL else {})
+page.begin(FACTS, always={"asr": begun_with, "sound": HERE[first]})
 with panel((1, 3)) as p:
     with p.controls:
         name = models.choose(options={one: one for one in here}, key="asr", default=begun_with, reads="sound")
