@@ -80,8 +80,8 @@ NO_FIRST = ("check", "glossary")  # without a figure
 # Pages whose first picture is never the same, as they train (lab, balance, pitfalls) or show this machine's times or
 # memory (kv-cache, modern, your-model): their place is kept alone, for the figure that the server saw last.
 NO_PICTURE = ("lab", "balance", "pitfalls", "kv-cache", "modern", "your-model")
-# Pages that begin with the language model that is fetched, where it is there.
 OTHER_REAL = {"pictures": "dinov2", "sound": "whisper"}  # pages that begin with another real model than REAL
+# Pages that begin with the language model that is fetched, where it is there.
 BEGIN_REAL = ("", "flow", "generation", "in-context", "probing")
 REAL = "smollm2"
 # On phones what stands above it has another height where there are no real models; the line of words is cut there.

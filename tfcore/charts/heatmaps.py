@@ -29,6 +29,13 @@ def hundredths(values: ndarray) -> ndarray:
     return np.round(100 * values).astype(np.int8)
 
 
+def full_colour(*values: ndarray, percentile: float = 99.0) -> float:
+    """The size at which colours are full: few numbers of some of the arrays are larger, and have the same colour, as
+    they would dim all others. It is the largest size where most are 0, and 1 where all are."""
+    sizes = [np.abs(one) for one in values]
+    return max(float(np.percentile(one, percentile)) for one in sizes) or max(float(one.max()) for one in sizes) or 1.0
+
+
 def side_by_side(panels: Sequence[Panel], rows: int, height: int) -> go.Figure:
     """Heatmaps in a row, each (trace, heading, x title, y axis, columns), with their colour bars under them."""
     width = (1 - 0.09 * (len(panels) - 1)) / len(panels)

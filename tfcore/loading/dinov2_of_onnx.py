@@ -1,12 +1,11 @@
 """DINOv2's trunk out of an ONNX file that has another head on it: a folder as `transformers` writes one."""
 
-import json
 from pathlib import Path
 
-from safetensors.torch import save
 from torch import Tensor
 
 from tfcore.loading.onnx_file import OnnxFile
+from tfcore.loading.weights import write_open
 
 TRUNK = "backbone."
 # What PyTorch's exporter does not name: matrices, by the node that reads them, and positions.
@@ -48,10 +47,7 @@ PICTURES = {
 
 def write(onnx: Path, folder: Path) -> None:
     """Write config.json, preprocessor_config.json and model.safetensors of the trunk into a folder."""
-    # not by save_file, whose files only their owner may read: the container's server is another user
-    (folder / "model.safetensors").write_bytes(save(tensors(OnnxFile(onnx))))
-    for name, values in (("config", SETTINGS), ("preprocessor_config", PICTURES)):
-        (folder / f"{name}.json").write_text(json.dumps(values, indent=2) + "\n", "utf-8")
+    write_open(folder, tensors(OnnxFile(onnx)), {"config": SETTINGS, "preprocessor_config": PICTURES})
 
 
 def tensors(file: OnnxFile) -> dict[str, Tensor]:

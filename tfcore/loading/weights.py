@@ -1,5 +1,6 @@
 """Weights in safetensors files, one or several: what is in them, read tensor by tensor; and the memory they take."""
 
+import json
 import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -10,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save
 from torch import Tensor
 
 from tfcore.files import CheckpointError, check_file, check_values, read_json, size
@@ -50,6 +51,14 @@ def read_floats(path: Path) -> dict[str, Tensor]:
         return {name: value.float() for name, value in load_file(path).items()}
     except (SafetensorError, OSError) as error:
         raise CheckpointError(f"{path} cannot be read: {error}") from error
+
+
+def write_open(folder: Path, tensors: Mapping[str, Tensor], settings: Mapping[str, object]) -> None:
+    """Write tensors and each of the settings, as NAME.json, into a folder, for all to read: what save_file writes, only
+    its owner may, and the container's server is another user than the one that fetched."""
+    (folder / SINGLE).write_bytes(save(dict(tensors)))
+    for name, values in settings.items():
+        (folder / f"{name}.json").write_text(json.dumps(values, indent=2) + "\n", "utf-8")
 
 
 def shards(folder: Path) -> dict[str, str] | None:

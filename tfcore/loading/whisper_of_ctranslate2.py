@@ -1,15 +1,14 @@
 """Whisper out of a model of CTranslate2: a folder as `transformers` writes one."""
 
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from safetensors.torch import save
 from torch import Tensor
 
 from tfcore.files import CheckpointError, read_json
 from tfcore.loading.ctranslate2_file import CTranslate2File
+from tfcore.loading.weights import write_open
 
 KIND = "WhisperSpec"
 HEAD_WIDTH = 64  # of every published Whisper
@@ -32,13 +31,10 @@ def write(binary: Path, settings: Path, tokenizer: Path, folder: Path) -> None:
     if file.kind != KIND:
         raise CheckpointError(f"{binary} is a {file.kind}; {KIND} is read")
     named = dict(_tensors(file))
-    # not by save_file, whose files only their owner may read: the container's server is another user
-    content = save({name: one.contiguous() for name, one in sorted(named.items())})
-    (folder / "model.safetensors").write_bytes(content)
     config = _config(named, said)
     sounds = SOUNDS | {"feature_size": config["num_mel_bins"]}
-    for name, values in (("config", config), ("preprocessor_config", sounds)):
-        (folder / f"{name}.json").write_text(json.dumps(values, indent=2) + "\n", "utf-8")
+    in_order = {name: one.contiguous() for name, one in sorted(named.items())}
+    write_open(folder, in_order, {"config": config, "preprocessor_config": sounds})
     shutil.copy(tokenizer, folder / "tokenizer.json")
 
 

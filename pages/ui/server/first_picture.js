@@ -4,6 +4,7 @@
 {
   const place = document.getElementById("tf-first")
   const COLUMN = { left: 380, width: 980 } // pixels of the main column where the pictures were taken
+  const SIDEBAR = 300
   const PATIENCE = 15_000 // ms
   const MOVES = ["wheel", "touchmove", "keydown", "pointerdown", "resize", "popstate"]
   const SOON = 150 // ms, of the way out
@@ -35,10 +36,9 @@
   /** @param {HTMLElement} box @param {string} size */
   function show(box, size) {
     const [x, y, w, h] = (box.dataset[size] || "").split(" ").map(Number)
-    const low = matchMedia("(max-height: 800px) and (min-width: 1000px)").matches // has less margin (streamlit_internals.css)
-    const column = low ? { left: 340, width: innerWidth - 380 } : { left: 380, width: innerWidth - 460 }
-    const across = size === "wide" ? column.width / COLUMN.width : innerWidth / 390
-    const left = size === "wide" ? column.left + (x - COLUMN.left) * across : x * across
+    const margin = matchMedia("(max-height: 800px) and (min-width: 1000px)").matches ? 40 : 80 // streamlit_internals.css
+    const across = size === "wide" ? (innerWidth - SIDEBAR - 2 * margin) / COLUMN.width : innerWidth / 390
+    const left = size === "wide" ? SIDEBAR + margin + (x - COLUMN.left) * across : x * across
     const frame = document.createElement("div")
     frame.style.cssText = `position:fixed;z-index:1000;overflow:hidden;transition:opacity ${SOON}ms;` +
       `left:${left}px;top:${y}px;width:${w * across}px;height:${h}px;pointer-events:none` // the page below is in use already

@@ -8,13 +8,13 @@ import torch
 
 import tfcore
 from tfcore.charts import theme
+from tfcore.charts.heatmaps import full_colour
 from tfcore.measures.head_vectors import HeadVectors, head_vectors
 from tfcore.training.alike import Repeats, SeedRange
 from tfcore.training.mixing import comparison, lengths
 from tfcore.training.mixing.comparison import MixingConfig
 from tfcore.views.foundations import linear as views
 from tfcore.views.foundations.linear import measure, say
-from tfcore.views.foundations.linear.draw import full_colour
 from tfcore.views.foundations.linear.measure import MixerSettings, carried_state, features, stored_pairs
 
 TEXT = "Once upon a time there was a little dog named Max. Max had a red ball."
@@ -125,10 +125,10 @@ def test_colours_of_a_state_end_below_a_few_large_numbers_and_that_is_said():
     states = np.zeros((2, 10, 20))
     states[1] = 0.25
     states[1, 0, 0] = -8.0
-    assert full_colour(states) == 0.25
+    assert full_colour(*states) == 0.25
     assert say.scale_ends(0.25, 8.0) == "Colours end at 0.25; the largest number is 8."
     assert say.scale_ends(8.0, 8.0) == ""
-    assert full_colour(np.zeros((1, 2, 2))) == 1
+    assert full_colour(*np.zeros((1, 2, 2))) == 1
     of = *OF, MixerSettings(row="delta"), 5
     shown, largest = views.state(*of), np.abs(views.carried(*of).result.states).max()
     assert shown.chart["data"][0]["zmax"] < largest

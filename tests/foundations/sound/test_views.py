@@ -174,10 +174,10 @@ def test_a_longer_sound_is_read_as_far_as_the_model_reads(reader):
 def test_the_language_is_the_likeliest_of_many_and_no_times_are_written(reader):
     special = {"<|startoftranscript|>": 1, "<|en|>": 3, "<|de|>": 4, "<|transcribe|>": 5, "<|notimestamps|>": 6}
     network, _ = reader
-    read = log_mel(torch.from_numpy(SAMPLES)[None], network.config.sound)
+    read = log_mel(torch.from_numpy(SAMPLES)[None], network.config.sound).to(network.device)
     assert measure._prompt(network, special, read) == [1, 6]
     many = model(**OF_SOUND | {"vocab_size": measure.MULTILINGUAL, "d_model": 12, "n_heads": 2})
-    logits = many(read, decoder_ids=torch.tensor([[1]])).logits[0, -1]
+    logits = many(read, decoder_ids=torch.tensor([[1]], device=many.device)).logits[0, -1]
     likelier = 3 if logits[3] > logits[4] else 4
     assert measure._prompt(many, special, read) == [1, likelier, 5, 6]
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from tfcore.charts.heatmaps import full_colour
 from tfcore.views.sources import opened
 from tfcore.views.start import walkthrough as views
 from tfcore.views.start.walkthrough import draw
@@ -97,5 +98,5 @@ def test_its_table_has_the_score_and_the_weight_of_each_pair_that_is_allowed():
 def test_the_few_components_that_are_far_larger_have_the_strongest_colour_too():
     values = np.ones((4, 50))
     values[0, 0], values[1, 1] = 90.0, -0.5
-    whole = draw._whole(values, draw._full_colour(values))
+    whole = draw._whole(values, full_colour(values))
     assert (whole[0], whole[1], whole[51]) == (draw.FULL, draw.FULL, -50)

@@ -46,7 +46,7 @@ class UsualWeights:
 
     @classmethod
     def of_atlas(cls, atlas: Atlas) -> "UsualWeights":
-        """Those over the texts of an atlas, whose weights after a token begin at distance 0, where there are none."""
+        """The means over the texts of an atlas; there those after a token begin at distance 0, where there are none."""
         return cls(atlas.usual_before, atlas.usual_after[..., 1:])
 
     def at(self, layer: int, tokens: int) -> Float[ndarray, "head query key"]:

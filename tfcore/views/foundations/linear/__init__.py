@@ -10,6 +10,7 @@ import pandas as pd
 
 from tfcore import mixers
 from tfcore.charts.alike import Against
+from tfcore.charts.heatmaps import full_colour
 from tfcore.measures import one_text
 from tfcore.measures.one_text import UsedTokens
 from tfcore.measures.parameter_count import parameters
@@ -30,7 +31,6 @@ from tfcore.views.foundations.linear import measure, say
 from tfcore.views.foundations.linear.draw import (
     STYLES,
     carried_figure,
-    full_colour,
     held_figure,
     lengths_figure,
     matrix_figure,
@@ -159,7 +159,7 @@ def state(model: Source, text: str, layer: int, head: int, settings: MixerSettin
     result = carried_of(model, text, layer, head, settings)
     token = min(token, len(tokens) - 1)
     rows = "value kept" if settings.row == WITHOUT_STATE else "key channel"
-    most = full_colour(result.states)
+    most = full_colour(*result.states)
     return View(
         key="state",
         title="The state",

@@ -16,8 +16,6 @@ from tfcore.training.mixing.comparison import NAMED, SWEPT, MixedKind
 from tfcore.training.mixing.lengths import LENGTHS, Form, LengthConfig, TimedLengths
 from tfcore.views.foundations.linear.measure import PAIRS, ROWS_OF_RECALL, CarriedState, RecallRow, StoredPairs
 
-USUAL = 99.0  # percentile of the sizes in a state that has the strongest colour
-
 STYLES: dict[MixedKind, NetworkStyle] = {
     "attention": NetworkStyle("@attention", "square", "solid"),
     "linear": NetworkStyle("@cat0", "circle", "dot"),
@@ -66,12 +64,6 @@ def matrix_figure(matrix: Float[ndarray, "query key"], labels: Sequence[str], we
         most_keys=10,
         height=height,
     )
-
-
-def full_colour(states: Float[ndarray, "token row d_value"]) -> float:
-    """The size that has the strongest colour in the states of a text: one number in a hundred of some state is larger,
-    as a few channels of keys are, and has it, too."""
-    return float(np.percentile(np.abs(states), USUAL, axis=(1, 2)).max()) or float(np.abs(states).max()) or 1.0
 
 
 def state_figure(state: Float[ndarray, "row d_value"], most: float, rows: str, height: int) -> go.Figure:

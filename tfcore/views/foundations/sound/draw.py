@@ -11,7 +11,7 @@ from jaxtyping import Float, Int, UInt8
 from numpy import ndarray
 
 from tfcore.charts import kit, theme
-from tfcore.charts.heatmaps import heatmap
+from tfcore.charts.heatmaps import full_colour, heatmap
 from tfcore.charts.tokens import label_room, token_axis
 from tfcore.sounds import TOP, mel
 
@@ -37,6 +37,14 @@ def bytes_of(values: Float[ndarray, "row column"], high: float) -> UInt8[ndarray
     return np.round(values / high * 255).clip(0, 255).astype(np.uint8)
 
 
+def _over_time(
+    values: Float[ndarray, "row column"], high: float, scale: str, hover: str, seconds: float, **more: Any
+) -> dict[str, Any]:
+    """Cells from 0 to `high`, a column every so many seconds; `more` are further properties of the trace."""
+    where = {"x0": seconds / 2, "dx": seconds, **more}
+    return heatmap(bytes_of(values, high), scale, 0, 255, hover, showscale=False, **where)
+
+
 def over_spectrogram(
     spectrogram: Float[ndarray, "mel frame"],
     seconds: float,
@@ -57,16 +65,7 @@ def over_spectrogram(
     columns, every = pooled(spectrogram)
     frame = seconds * len(weights) / spectrogram.shape[1]
     top = float(columns.max())
-    shown = heatmap(
-        bytes_of(columns - top + RANGE, RANGE),
-        "@seq:embedding",
-        0,
-        255,
-        "%{x:.2f} s, band %{y}",
-        x0=frame * every / 2,
-        dx=frame * every,
-        showscale=False,
-    )
+    shown = _over_time(columns - top + RANGE, RANGE, "@seq:embedding", "%{x:.2f} s, band %{y}", frame * every)
     time = ((np.arange(len(weights)) + 0.5) * seconds).astype(np.float32)
     hover = "%{x:.2f} s: weight %{y:.3f}"
     above: dict[str, Any] = {"yaxis": "y2"}
@@ -127,16 +126,7 @@ def tokens_by_time(
     """
     columns, every = pooled(weights)
     largest = float(columns.max()) or 1.0
-    cells = heatmap(
-        bytes_of(columns, largest),
-        "@weights",
-        0,
-        255,
-        "'%{y}' at %{x:.2f} s",
-        x0=seconds * every / 2,
-        dx=seconds * every,
-        showscale=False,
-    )
+    cells = _over_time(columns, largest, "@weights", "'%{y}' at %{x:.2f} s", seconds * every)
     places = kit.dots(
         ((said + 0.5) * seconds).astype(np.float32),
         np.arange(len(said)),
@@ -200,19 +190,9 @@ def encoder_map(weights: Float[ndarray, "query key"], seconds: float, at: int, h
         seconds: of a bin.
         at: the bin whose row is framed.
     """
-    largest = float(np.quantile(weights, 0.995)) or float(weights.max()) or 1.0  # a few cells would dim all others
-    cells = heatmap(
-        bytes_of(weights, largest),
-        "@weights",
-        0,
-        255,
-        "at %{y:.2f} s it looks at %{x:.2f} s",
-        x0=seconds / 2,
-        dx=seconds,
-        y0=seconds / 2,
-        dy=seconds,
-        showscale=False,
-    )
+    hover = "at %{y:.2f} s it looks at %{x:.2f} s"
+    largest = full_colour(weights, percentile=99.5)
+    cells = _over_time(weights, largest, "@weights", hover, seconds, y0=seconds / 2, dy=seconds)
     end = seconds * len(weights)
     side = {"showgrid": False, "constrain": "domain"}
     layout = theme.base_layout(

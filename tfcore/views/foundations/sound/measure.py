@@ -158,9 +158,9 @@ def hear(model: Transformer, tokenizer: Tokenizer | None, samples: Float[ndarray
     maps, width = _encoder_maps(
         model, [(seen[q], seen[k]) for q, k in zip(names[::2], names[1::2], strict=True)], n_places
     )
-    ids, probabilities = _written(reader, first.logits[0, -1].float().cpu(), special.get(END))
-    cross = _cross(model, read, [*prompt, *ids], reader.cache, len(ids))[..., :n_places]
     end = special.get(END)
+    ids, probabilities = _written(reader, first.logits[0, -1].float().cpu(), end)
+    cross = _cross(model, read, [*prompt, *ids], reader.cache, len(ids))[..., :n_places]
     pieces = [END if one == end else piece for one, piece in zip(ids, pieces_of(tokenizer, ids), strict=True)]
     return HeardSound(
         samples=heard,

@@ -9,6 +9,7 @@ from numpy import ndarray
 from tfcore.charts.tokens import token_heatmap
 from tfcore.latent_attention import LatentAttention
 from tfcore.measures import one_text
+from tfcore.measures.heads.maps import attention_maps
 from tfcore.measures.one_text import UsedTokens
 from tfcore.measures.token_text import tick_labels
 from tfcore.model import Transformer
@@ -59,15 +60,16 @@ def _loss(source: Source, text: str, share: int | None) -> float:
     return measure.loss(_of_share(source, share), tokens_of(source, text).ids)
 
 
-def _pattern(source: Source, text: str, layer: int, head: int, share: int | None) -> Float[ndarray, "query key"]:
-    return measure.pattern(_of_share(source, share), tokens_of(source, text).ids, layer, head)
+def _patterns(source: Source, text: str, share: int | None) -> Float[ndarray, "layer head query key"]:
+    """Of all heads: making the model with latents takes longer than reading a text with it."""
+    return attention_maps(_of_share(source, share), tokens_of(source, text).ids).patterns
 
 
 fit_of = kept(measure.fit, entries=3)
 tokens_of = kept(_tokens, entries=64)
 vectors_of = kept(_vectors, entries=16)
 loss_of = kept(_loss, entries=256)
-pattern_of = kept(_pattern, entries=32)
+patterns_of = kept(_patterns, entries=8)
 
 
 @view
@@ -142,13 +144,13 @@ def map_before(model: Source, text: str, layer: int, head: int) -> View:
     """The attention weights of one head as its model has them. See map_after."""
     attention = opened(model)[0].config.attention
     found = say.map_as_it_is(layer, head, attention.n_heads // attention.kv_heads)
-    return _map("map before", "As the model has it", model, text, pattern_of(model, text, layer, head, None), found)
+    return _map("map before", "As the model has it", model, text, patterns_of(model, text, None)[layer, head], found)
 
 
 @view
 def map_after(model: Source, text: str, layer: int, head: int, share: int) -> View:
     """The attention weights of one head where every layer caches latents. See `cached`."""
-    before, after = (pattern_of(model, text, layer, head, one) for one in (None, share))
+    before, after = (patterns_of(model, text, one)[layer, head] for one in (None, share))
     found = say.map_with_latents(rank_of(opened(model)[0].config, share), measure.moved(before, after))
     return _map("map after", "With latents", model, text, after, found)
 

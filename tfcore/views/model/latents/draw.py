@@ -7,6 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tfcore.charts import kit, theme
+from tfcore.charts.heatmaps import full_colour
 from tfcore.charts.panels import heading
 from tfcore.charts.tokens import label_room
 from tfcore.measures.quantities import counted
@@ -30,10 +31,10 @@ def vectors_figure(vectors: CachedVectors, labels: Sequence[str], heads: int, he
     """
     made = _parts(vectors.made, vectors.n_keys, heads, "")
     rebuilt = _parts(vectors.rebuilt, vectors.n_keys, heads, ", rebuilt")
-    limits = {name: _limit(values) for name, (values, _) in made.items()}
+    limits = {name: full_colour(values, percentile=STRONG) for name, (values, _) in made.items()}
     cached = {"latent": vectors.latent, "rotated key": vectors.rotated}
     cached = {name: values for name, values in cached.items() if values.shape[1]}
-    limits |= {name: _limit(values) for name, values in cached.items()}
+    limits |= {name: full_colour(values, percentile=STRONG) for name, values in cached.items()}
     sizes = {name: values.shape[1] for name, values in cached.items()}
     sizes |= {name: values.shape[1] for name, (values, _) in made.items()}
     words = " and ".join(f"a {name} of {values.shape[1]} numbers" for name, values in cached.items())
@@ -139,11 +140,6 @@ def losses_figure(losses: Mapping[int, float], base: float, rank: int, height: i
         ],
     )
     return theme.build(data, layout)
-
-
-def _limit(values: np.ndarray) -> float:
-    """Where the colours end."""
-    return float(np.percentile(np.abs(values), STRONG)) or 1.0
 
 
 def _tokens(labels: Sequence[str], span: Sequence[float], anchor: str) -> dict:

@@ -203,13 +203,6 @@ def loss(model: Transformer, ids: Sequence[int]) -> float:
     return float(surprisal(model, ids).mean())
 
 
-@torch.no_grad()
-def pattern(model: Transformer, ids: Sequence[int], layer: int, head: int) -> Float[ndarray, "query key"]:
-    """The attention weights of one head."""
-    name = f"blocks.{layer}.attn.pattern"
-    return model.activations(one_text(model, ids), (name,))[name][0, head].float().cpu().numpy()
-
-
 def moved(before: Float[ndarray, "query key"], after: Float[ndarray, "query key"]) -> float:
     """The share of a query's weight that is on other tokens, in the mean over the queries."""
     return float(abs(after - before).sum(-1).mean() / 2)

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from tfcore.charts import kit, theme
+from tfcore.charts.heatmaps import full_colour
 from tfcore.charts.tokens import LINE, SLANT, hatch, hover_ticks, label_room, ticks, token_heatmap
 from tfcore.views.start.walkthrough.measure.heads import HeadSteps
 from tfcore.views.start.walkthrough.measure.tensors import ShownTensor
@@ -22,7 +23,6 @@ PIECE_GAP = 0.035  # between pieces, of the width
 TITLE_HEIGHT = 30  # pixels above the rows, for the titles
 MAP_HEIGHT = 150  # pixels
 FULL = 99  # the number that stands for the strongest colour of a vector's component, as in stage.js
-USUAL = 99.0  # percentile of the components that has it
 # Pixels of the stage of a head: of what stands around the scores, of a row of them, of all rows at most, below these.
 AROUND, CELL, HIGHEST, FOOT = 246, 27, 350, 36
 
@@ -97,7 +97,7 @@ def head_stage(
         stories: what is said of each token.
         label: what is shown, for screen readers.
     """
-    vectors, values = _full_colour(*steps.queries, *steps.keys), _full_colour(steps.values, steps.output)
+    vectors, values = full_colour(*steps.queries, *steps.keys), full_colour(steps.values, steps.output)
     height = stage_height(len(tokens)) - FOOT
     data = {
         "steps": list(steps.steps),
@@ -117,11 +117,6 @@ def head_stage(
         "height": height,
     }
     return Scene(module="stage", data=data, height=height + FOOT)
-
-
-def _full_colour(*vectors: ndarray) -> float:
-    """The size that has the strongest colour; the few columns that are far larger have it, too."""
-    return max(float(np.percentile(np.abs(one), USUAL)) for one in vectors) or 1.0
 
 
 def _whole(vectors: ndarray, limit: float) -> list[int]:
