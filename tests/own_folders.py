@@ -219,6 +219,14 @@ HYBRIDS = {
         | {"num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 12, "pad_token_id": 0},
         byte_level,
     ),
+    "granite 4": (
+        "GraniteMoeHybridForCausalLM",
+        GROUPED
+        | {"vocab_size": 330, "num_hidden_layers": 3, "head_dim": 4, "shared_intermediate_size": 80}
+        | {"layer_types": ["linear_attention", "full_attention", "linear_attention"], "num_local_experts": 5}
+        | {"mamba_n_heads": 4, "mamba_d_state": 6, "mamba_chunk_size": 4, "residual_multiplier": 0.6},
+        byte_level,
+    ),
     "qwen3.5": (
         "Qwen3_5ForCausalLM",
         GROUPED | DELTA | {"vocab_size": 330, "num_hidden_layers": 4, "head_dim": 8},

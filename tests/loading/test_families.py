@@ -163,18 +163,26 @@ def test_what_the_first_files_of_phi_3_call_longrope(tmp_path, called):
     assert difference(ours(ids()).logits, theirs(ids()).logits) < TOLERANCE
 
 
-def settings_of(kind):
-    """What `transformers` takes for granted, written out."""
-    config = hf.AutoConfig.for_model(kind)
+# Of families of whose defaults no model can be made: widths that fit, and positions that are rotations.
+SAID = {
+    "granitemoehybrid": {"intermediate_size": 512, "position_embedding_type": "rope"},
+    "glm4_moe": {"head_dim": 128},
+}
+
+
+def settings_of(kind, **said):
+    """What `transformers` takes for granted, written out, but for what is said."""
+    config = hf.AutoConfig.for_model(kind, **said)
     return json.loads(json.dumps(config.to_dict(), default=str))
 
 
 @pytest.mark.parametrize("kind", list(FAMILIES))
 def test_absent_fields_mean_what_they_mean_to_transformers(kind):
     family = FAMILIES[kind]
-    bare = {"model_type": kind}
+    said = SAID.get(kind, {})
+    bare = {"model_type": kind, **said}
     assert family_of(bare) == family.scaled(bare)
-    assert config_of(family, bare, NoTensors()) == config_of(family, settings_of(kind), NoTensors())
+    assert config_of(family, bare, NoTensors()) == config_of(family, settings_of(kind, **said), NoTensors())
 
 
 def test_aliases_and_nulls():
@@ -194,6 +202,19 @@ def test_published_settings_of_llama_3_1():
     config = config_of(FAMILIES["llama"], values, NoTensors())
     assert config.positions.scaling == RopeScaling(kind="llama3", factor=8, original_len=8192, low_freq=1, high_freq=4)
     assert config.max_seq_len == 131072
+
+
+def test_ministral_3_ends_where_its_queries_would_grow():
+    rope = {"rope_type": "yarn", "rope_theta": 1e6, "factor": 16.0, "original_max_position_embeddings": 16_384}
+    grown = {"rope_parameters": rope | {"llama_4_scaling_beta": 0.1}}
+    for values, longest in ((grown, 16_384), ({}, 16_384), ({"rope_parameters": rope}, 262_144)):
+        assert config_of(FAMILIES["ministral3"], values, NoTensors()).max_seq_len == longest
+
+
+def test_older_names_of_the_layers_of_granite_4():
+    stated = {"num_hidden_layers": 3, "num_local_experts": 0, "layers_block_type": ["mamba", "attention", "mamba"]}
+    config = config_of(FAMILIES["granitemoehybrid"], stated, NoTensors())
+    assert [config.mixer_of(layer) for layer in range(3)] == ["ssm", "attention", "ssm"]
 
 
 def test_t5_scales_before_a_tied_head_alone():
@@ -251,6 +272,24 @@ REFUSED = {
         {"attention_bias": True},
         "attention_bias=True is not supported; supported: F",
     ),
+    "granite 4's layers": (
+        "granitemoehybrid",
+        {"num_hidden_layers": 2, "layer_types": ["mamba", "conv"]},
+        "layer_types=['linear_attention', 'conv'] is not supported; supported: for each of the 2 layers",
+    ),
+    "granite 4's shared expert": (
+        "granitemoehybrid",
+        {"intermediate_size": 768},
+        "shared_intermediate_size=1024 is not supported; supported: a multiple of intermediate_size=768",
+    ),
+    "granite 4's positions": (
+        "granitemoehybrid",
+        {"position_embedding_type": "alibi"},
+        "position_embedding_type='alibi' is not supported; supported: 'rope', 'nope'",
+    ),
+    "codegen's heads": ("codegen", {"n_head": 6}, "n_head=6 is not supported; supported: a multiple of 4"),
+    "a place without sines": ("xglm", {"pad_token_id": 3}, "pad_token_id=3 is not supported; supported: 0, 1"),
+    "a PEGASUS of BART's": ("pegasus", {"normalize_before": False}, "normalize_before=False is not supported"),
     "a list for a family": ("llama", {"model_type": ["gpt2"]}, "model_type=['gpt2'] is not supported"),
     "choices": (
         "bert",

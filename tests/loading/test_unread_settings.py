@@ -4,6 +4,7 @@ of a trained model; fields of other families, which it reads over, are refused b
 import pytest
 import transformers as hf
 
+from tests.loading.test_families import SAID
 from tfcore.loading.families import FAMILIES, OF_OTHERS, config_of, family_of
 from tfcore.loading.families.config_values import ConfigValues, NoTensors
 
@@ -38,7 +39,8 @@ WITHOUT_EFFECT = {
         "mamba_ssm_cache_dtype",
         "use_mamba_kernels",
     ),  # how sums run
-    *("num_logits_to_keep", "mtp_layers_block_type", "moe_shared_expert_overlap"),  # which no code of a pass reads
+    # which no code of a pass reads
+    *("num_logits_to_keep", "mtp_layers_block_type", "moe_shared_expert_overlap", "n_ctx"),
     # drawn or written in training alone, or of other classes than are read: a decoder of pixels, a backbone
     *("encoder_stride", "drop_path_rate", "layerscale_value", "use_mask_token", "out_features", "out_indices"),
     *("stage_names", "apply_layernorm", "reshape_hidden_states"),
@@ -54,7 +56,11 @@ ONLY_WITH_OTHERS |= {"max_relative_positions"}  # of relative attention
 ONLY_WITH_OTHERS |= {"n_group", "topk_group"}  # of a choice of experts in groups
 ONLY_WITH_OTHERS |= {"mamba_norm_before_gate", "mamba_expand"}  # of a norm, and where the values have no width
 # Fields that a family has and that its code does not read, though another family's does.
-UNREAD_BY = {"mamba2": {"time_step_min"}, "nemotron_h": {"expand", "time_step_limit"}}
+UNREAD_BY = {
+    "mamba2": {"time_step_min"},
+    "nemotron_h": {"expand", "time_step_limit"},
+    "xglm": {"decoder_start_token_id"},
+}
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -67,7 +73,7 @@ def test_every_field_of_transformers_is_read_or_without_effect(name, monkeypatch
         return get(settings, field)
 
     monkeypatch.setattr(ConfigValues, "get", noted)
-    values = hf.AutoConfig.for_model(name).to_dict()
+    values = hf.AutoConfig.for_model(name, **SAID.get(name, {})).to_dict()
     config_of(FAMILIES[name].scaled(values), values, NoTensors())
     refused = OF_OTHERS.keys() - FAMILIES[name].defaults.keys()
     read = asked | FAMILIES[name].aliases.keys() | ONLY_WITH_OTHERS | refused

@@ -24,6 +24,7 @@ DISTIL = {"vocab_size": 61, "dim": 24, "n_layers": 2, "n_heads": 6, "hidden_dim"
 T5 = {"vocab_size": 61, "d_model": 24, "d_kv": 10, "d_ff": 40, "num_layers": 2, "num_heads": 6}
 BART = {"vocab_size": 61, "d_model": 24, "max_position_embeddings": 32, "decoder_start_token_id": 2}
 BART |= {f"{stack}_{name}": n for stack in ("encoder", "decoder") for name, n in STACK.items()}
+PEGASUS = BART | {"decoder_start_token_id": 0, "pad_token_id": 0, "eos_token_id": 1, "forced_eos_token_id": 1}
 MARIAN = BART | {"pad_token_id": 58, "decoder_start_token_id": 58, "eos_token_id": 3, "forced_eos_token_id": 3}
 OPT = SHAPE | {"ffn_dim": 40} | {f"{name}_token_id": i for i, name in enumerate(("pad", "bos", "eos"))}
 BLOOM = {"vocab_size": 61, "hidden_size": 24, "n_layer": 2, "n_head": 6}
@@ -36,6 +37,8 @@ NEO = {"vocab_size": 61, "hidden_size": 24, "num_heads": 6, "max_position_embedd
 NEO |= {"num_layers": 4, "attention_types": [[["global", "local"], 2]]}
 THREE = GROUPED | {"num_hidden_layers": 3}
 LFM2 = THREE | {"head_dim": 4, "block_multiple_of": 8, "pad_token_id": 0}
+LFM2_MOE = {name: n for name, n in LFM2.items() if name != "block_multiple_of"} | {"num_dense_layers": 1}
+LFM2_MOE |= {"num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 12}
 MAMBA2 = {"vocab_size": 61, "hidden_size": 24, "num_hidden_layers": 3, "num_heads": 6, "head_dim": 8, "n_groups": 3}
 MAMBA2 |= {"state_size": 10, "chunk_size": 4, "pad_token_id": 0}
 DELTA = {"linear_key_head_dim": 6, "linear_value_head_dim": 10, "linear_num_key_heads": 2, "linear_num_value_heads": 4}
@@ -78,6 +81,8 @@ LLAMA3 = {
 LINEAR = {"rope_type": "linear", "rope_theta": 1000.0, "factor": 3.0}
 YARN = {"rope_type": "yarn", "rope_theta": 100.0, "factor": 4.0, "original_max_position_embeddings": 64}
 OWN_YARN = YARN | {"attention_factor": 1.7, "beta_fast": 9.0, "beta_slow": 2.0, "truncate": False}
+GROWING = YARN | {"llama_4_scaling_beta": 0.5, "mscale": 1.0, "mscale_all_dim": 1.0}
+GROWING |= {"original_max_position_embeddings": 30}
 DYNAMIC = {"rope_type": "dynamic", "rope_theta": 100.0, "factor": 4.0}
 SLIDING = {"use_sliding_window": True, "sliding_window": 5}
 
@@ -93,16 +98,23 @@ OSS = GROUPED | {"num_local_experts": 5, "num_experts_per_tok": 2, "sliding_wind
 LATENT = SHAPE | {"kv_lora_rank": 10, "q_lora_rank": 14, "qk_nope_head_dim": 6, "qk_rope_head_dim": 4, "v_head_dim": 5}
 ROUTED = {"n_routed_experts": 6, "num_experts_per_tok": 3, "moe_intermediate_size": 12, "n_shared_experts": 2}
 LATENT |= {"num_key_value_heads": 6}
+MIXED = THREE | ROUTED | {"head_dim": 12, "first_k_dense_replace": 1, "routed_scaling_factor": 1.7}
+MIXED |= {"rope_parameters": {"rope_theta": 100.0, "partial_rotary_factor": 0.5}}
 DEEPSEEK = LATENT | ROUTED | {"num_hidden_layers": 3, "first_k_dense_replace": 1, "routed_scaling_factor": 1.7}
 GROUPS = {"n_group": 3, "topk_group": 2}
 SHARP = YARN | {"mscale": 0.7, "mscale_all_dim": 1.3, "original_max_position_embeddings": 8}
 FACTORS = {"embedding_multiplier": 3.0, "attention_multiplier": 0.4, "residual_multiplier": 0.6, "logits_scaling": 2.5}
+KINDS = ["linear_attention", "full_attention", "linear_attention"]
+FOUR = THREE | {"head_dim": 4, "shared_intermediate_size": 80, "mamba_n_heads": 4, "mamba_d_state": 6}
+FOUR |= {"mamba_chunk_size": 4}
 EXAONE = GROUPED | {"head_dim": 4, "sliding_window": 4}
 STABLE = SHAPE | {"hidden_size": 48, "num_key_value_heads": 2}
 HALF = {"hidden_size": 48, "rope_parameters": {"rope_theta": 100.0, "partial_rotary_factor": 0.5}, "pad_token_id": 0}
 GPTJ = GPT2 | {"n_embd": 48, "rotary_dim": 4}
 COHERE = SHAPE | {"hidden_size": 48, "num_key_value_heads": 2, "logit_scale": 0.4}
 GLM = GROUPED | {"head_dim": 12, "pad_token_id": 0}
+XGLM = {"vocab_size": 61, "d_model": 24, "num_layers": 2, "attention_heads": 6, "ffn_dim": 40}
+XGLM |= {"max_position_embeddings": 32}
 DEBERTA = SHAPE | {"relative_attention": True, "pos_att_type": "p2c|c2p", "position_biased_input": False}
 LOGARITHMIC = {"position_buckets": 6, "norm_rel_ebd": "layer_norm", "share_att_key": True}
 PATCHES = {name: n for name, n in SHAPE.items() if name not in ("vocab_size", "max_position_embeddings")}
@@ -186,6 +198,17 @@ DECODERS = {
         LFM2 | {"full_attn_idxs": [2], "conv_bias": True, "conv_L_cache": 5, "tie_word_embeddings": False},
     ),
     "lfm2, no head": (hf.Lfm2Model, LFM2 | {"full_attn_idxs": [0], "block_auto_adjust_ff_dim": False}),
+    "lfm2 mixture": (
+        hf.Lfm2MoeForCausalLM,
+        LFM2_MOE | {"layer_types": ["conv", "full_attention", "conv"], "routed_scaling_factor": 1.7},
+    ),
+    "lfm2 mixture, no biases, not to 1, untied": (
+        hf.Lfm2MoeForCausalLM,
+        LFM2_MOE
+        | {"layer_types": ["full_attention", "conv", "full_attention"], "use_expert_bias": False, "conv_bias": True}
+        | {"norm_topk_prob": False, "tie_word_embeddings": False, "num_dense_layers": 0, "norm_eps": 1e-2},
+    ),
+    "lfm2 mixture, no head": (hf.Lfm2MoeModel, LFM2_MOE | {"layer_types": ["conv", "conv", "full_attention"]}),
     "mamba2": (hf.Mamba2ForCausalLM, MAMBA2),
     "mamba2, biases, tied, one group": (
         hf.Mamba2ForCausalLM,
@@ -237,6 +260,14 @@ DECODERS = {
         | {"hybrid_override_pattern": "M-*-M", "mlp_bias": True, "use_bias": True}
         | {"mamba_proj_bias": True, "mlp_hidden_act": "silu", "time_step_min": 0.5, "layer_norm_epsilon": 1e-2},
     ),
+    "ministral3": (hf.Ministral3ForCausalLM, GROUPED | {"rope_parameters": GROWING}),
+    "ministral3, tied, window, another scaling": (
+        hf.Ministral3ForCausalLM,
+        GROUPED
+        | {"tie_word_embeddings": True, "sliding_window": 5, "head_dim": 4, "rms_norm_eps": 1e-2}
+        | {"rope_parameters": LINEAR | {"llama_4_scaling_beta": 0.0, "original_max_position_embeddings": 8}},
+    ),
+    "ministral3, no head": (hf.Ministral3Model, GROUPED | {"hidden_act": "gelu"}),
     "mistral, window": (hf.MistralForCausalLM, GROUPED | {"sliding_window": 5}),
     "mistral, no window": (hf.MistralForCausalLM, SHAPE | {"num_key_value_heads": 2, "sliding_window": None}),
     "qwen2": (hf.Qwen2ForCausalLM, GROUPED),
@@ -385,6 +416,34 @@ DECODERS = {
         | {"num_local_experts": 3, "num_experts_per_tok": 1, "tie_word_embeddings": True, "attention_bias": True},
     ),
     "granite mixture, no head": (hf.GraniteMoeModel, SHAPE | {"num_local_experts": 2}),
+    "granite mixture, shared": (
+        hf.GraniteMoeSharedForCausalLM,
+        SHAPE | FACTORS | {"num_local_experts": 5, "num_experts_per_tok": 2, "shared_intermediate_size": 80},
+    ),
+    "granite mixture, shared, tied, no such expert, biases": (
+        hf.GraniteMoeSharedForCausalLM,
+        GROUPED
+        | FACTORS
+        | {"num_local_experts": 3, "head_dim": 4, "tie_word_embeddings": True, "attention_bias": True},
+    ),
+    "granite mixture, shared, no head": (
+        hf.GraniteMoeSharedModel,
+        SHAPE | {"num_local_experts": 2, "num_experts_per_tok": 1, "shared_intermediate_size": 40},
+    ),
+    "granite 4": (hf.GraniteMoeHybridForCausalLM, FOUR | FACTORS | {"num_local_experts": 5, "layer_types": KINDS}),
+    "granite 4, dense, rotated, tied, biases, groups": (
+        hf.GraniteMoeHybridForCausalLM,
+        FOUR
+        | FACTORS
+        | {"num_local_experts": 0, "num_experts_per_tok": 0, "layer_types": [*KINDS[1:], KINDS[1]]}
+        | {"position_embedding_type": "rope", "tie_word_embeddings": True, "attention_bias": True, "mamba_n_groups": 2}
+        | {"mamba_proj_bias": True, "mamba_conv_bias": False, "time_step_limit": [0.5, float("inf")]},
+    ),
+    "granite 4, no head": (
+        hf.GraniteMoeHybridModel,
+        FOUR
+        | {"num_local_experts": 3, "mamba_d_conv": 3, "mamba_expand": 1, "layer_types": KINDS, "rms_norm_eps": 1e-2},
+    ),
     "stablelm": (hf.StableLmForCausalLM, STABLE),
     "stablelm, parallel, biases, tied": (
         hf.StableLmForCausalLM,
@@ -459,6 +518,34 @@ DECODERS = {
         GLM | {"rope_parameters": LINEAR | {"partial_rotary_factor": 1.0}, "attention_bias": False},
     ),
     "glm4, no head": (hf.Glm4Model, GLM | {"hidden_act": "gelu"}),
+    "glm 4.5": (hf.Glm4MoeForCausalLM, MIXED | {"n_group": 3, "topk_group": 2, "use_qk_norm": True}),
+    "glm 4.5, biases, one group, not to 1, tied": (
+        hf.Glm4MoeForCausalLM,
+        MIXED
+        | {"attention_bias": True, "norm_topk_prob": False, "tie_word_embeddings": True, "first_k_dense_replace": 2}
+        | {"rope_parameters": YARN | {"partial_rotary_factor": 1.0}, "rms_norm_eps": 1e-2},
+    ),
+    "glm 4.5, no head": (hf.Glm4MoeModel, MIXED | {"num_hidden_layers": 1, "n_group": 2, "head_dim": 4}),
+    "ernie 4.5": (hf.Ernie4_5ForCausalLM, GROUPED),
+    "ernie 4.5, untied, biases, its heads share": (
+        hf.Ernie4_5ForCausalLM,
+        SHAPE
+        | {"num_key_value_heads": None, "head_dim": None, "use_bias": True, "tie_word_embeddings": False}
+        | {"rms_norm_eps": 1e-2, "rope_parameters": LINEAR},
+    ),
+    "ernie 4.5, no head": (hf.Ernie4_5Model, GROUPED | {"hidden_act": "gelu"}),
+    "codegen": (hf.CodeGenForCausalLM, GPTJ | {"n_head": 4}),
+    "codegen, all rotated, tied, narrow": (
+        hf.CodeGenForCausalLM,
+        GPTJ | {"n_head": 8, "rotary_dim": 6, "tie_word_embeddings": True, "n_inner": 17, "layer_norm_epsilon": 1e-2},
+    ),
+    "codegen, no head": (hf.CodeGenModel, GPTJ | {"n_head": 4, "rotary_dim": 2, "activation_function": "relu"}),
+    "xglm": (hf.XGLMForCausalLM, XGLM),
+    "xglm, untied, unscaled": (
+        hf.XGLMForCausalLM,
+        XGLM | {"tie_word_embeddings": False, "scale_embedding": False, "activation_function": "relu"},
+    ),
+    "xglm, no head": (hf.XGLMModel, XGLM | {"attention_heads": 3, "pad_token_id": 0}),
     "helium": (hf.HeliumForCausalLM, GROUPED | {"head_dim": 4}),
     "helium, tied, biases": (
         hf.HeliumForCausalLM,
@@ -619,6 +706,12 @@ BOTH = {
         | {"scale_embedding": False, "decoder_start_token_id": 5},
     ),
     "m2m100, no head": (hf.M2M100Model, BART | {"decoder_layers": 1, "pad_token_id": 6}),
+    "pegasus": (hf.PegasusForConditionalGeneration, PEGASUS | {"scale_embedding": True}),
+    "pegasus, untied, unequal": (
+        hf.PegasusForConditionalGeneration,
+        PEGASUS | {"tie_word_embeddings": False, "encoder_layers": 1, "activation_function": "relu"},
+    ),
+    "pegasus, no head": (hf.PegasusModel, PEGASUS | {"decoder_layers": 1}),
     "mbart": (hf.MBartForConditionalGeneration, BART | {"forced_bos_token_id": 9, "scale_embedding": True}),
     "mbart, untied, unequal": (
         hf.MBartForConditionalGeneration,
@@ -674,6 +767,7 @@ SOUNDS = {
 
 T5S = (hf.T5ForConditionalGeneration, hf.MT5ForConditionalGeneration)
 BARTS = (
+    hf.PegasusForConditionalGeneration,
     hf.BartForConditionalGeneration,
     hf.MBartForConditionalGeneration,
     hf.M2M100ForConditionalGeneration,
@@ -688,7 +782,7 @@ def written(kind, settings, folder, **options):
     for parameter in theirs.parameters():
         nn.init.normal_(parameter, std=0.3)
     for name, bias in theirs.named_buffers():
-        if name.endswith("e_score_correction_bias"):
+        if name.endswith(("e_score_correction_bias", "expert_bias")):
             nn.init.normal_(bias, std=0.3)
     if settings.get("tie_word_embeddings") is False and kind in T5S:
         theirs.lm_head.weight = nn.Parameter(

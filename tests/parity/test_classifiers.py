@@ -107,6 +107,7 @@ CASES = {
     "phi, tokens": (hf.PhiForTokenClassification, DECODERS["phi"][1], "each"),
     "gpt-j, texts": (hf.GPTJForSequenceClassification, DECODERS["gpt-j"][1] | THREE, "last"),
     "arcee, tokens": (hf.ArceeForTokenClassification, GROUPED, "each"),
+    "ministral3, texts": (hf.Ministral3ForSequenceClassification, DECODERS["ministral3"][1], "last"),
     "nemotron, texts": (hf.NemotronForSequenceClassification, DECODERS["nemotron"][1], "last"),
     "starcoder2, tokens": (hf.Starcoder2ForTokenClassification, DECODERS["starcoder2"][1], "each"),
     "smollm3, texts": (
@@ -177,6 +178,7 @@ SPANS = {
     "modernbert": (hf.ModernBertForQuestionAnswering, MODERN),
     "llama": (hf.LlamaForQuestionAnswering, GROUPED | {"tie_word_embeddings": True}),
     "mistral": (hf.MistralForQuestionAnswering, GROUPED | {"sliding_window": 5}),
+    "ministral3": (hf.Ministral3ForQuestionAnswering, DECODERS["ministral3"][1]),
     "ministral": (hf.MinistralForQuestionAnswering, GROUPED),
     "mixtral": (hf.MixtralForQuestionAnswering, DECODERS["mixtral"][1]),
     "qwen2": (hf.Qwen2ForQuestionAnswering, GROUPED),

@@ -17,18 +17,18 @@ from tfcore.loading.families.exaone import EXAONE4
 from tfcore.loading.families.falcon import FALCON
 from tfcore.loading.families.falcon_h1 import FALCON_H1
 from tfcore.loading.families.gemma import GEMMA, GEMMA2, GEMMA3
-from tfcore.loading.families.glm import GLM, GLM4
+from tfcore.loading.families.glm import GLM, GLM4, GLM4_MOE
 from tfcore.loading.families.gpt2 import GPT2, GPT_BIGCODE
 from tfcore.loading.families.gpt_neo import GPT_NEO
 from tfcore.loading.families.gpt_neox import GPT_NEOX
 from tfcore.loading.families.gpt_oss import GPT_OSS
-from tfcore.loading.families.gptj import GPTJ
-from tfcore.loading.families.granite import GRANITE, GRANITE_MOE
-from tfcore.loading.families.lfm2 import LFM2
-from tfcore.loading.families.llama import HELIUM, LLAMA, MINISTRAL, MISTRAL, QWEN2, QWEN3, SMOLLM3
+from tfcore.loading.families.gptj import CODEGEN, GPTJ
+from tfcore.loading.families.granite import GRANITE, GRANITE_HYBRID, GRANITE_MOE, GRANITE_MOE_SHARED
+from tfcore.loading.families.lfm2 import LFM2, LFM2_MOE
+from tfcore.loading.families.llama import ERNIE4_5, HELIUM, LLAMA, MINISTRAL, MINISTRAL3, MISTRAL, QWEN2, QWEN3, SMOLLM3
 from tfcore.loading.families.mamba2 import MAMBA2
 from tfcore.loading.families.mapping import Family
-from tfcore.loading.families.marian import M2M100, MARIAN
+from tfcore.loading.families.marian import M2M100, MARIAN, PEGASUS
 from tfcore.loading.families.mixtures import MIXTRAL, OLMOE, QWEN2_MOE, QWEN3_MOE
 from tfcore.loading.families.modernbert import MODERNBERT
 from tfcore.loading.families.narrow import ALBERT, ELECTRA
@@ -45,6 +45,7 @@ from tfcore.loading.families.starcoder2 import STARCODER2
 from tfcore.loading.families.t5 import MT5, T5, UMT5
 from tfcore.loading.families.vit import DEIT, DINOV2, DINOV2_WITH_REGISTERS, VIT
 from tfcore.loading.families.whisper import WHISPER
+from tfcore.loading.families.xglm import XGLM
 
 _TRUNKS: dict[str, Family] = {
     "gpt2": GPT2,
@@ -52,10 +53,12 @@ _TRUNKS: dict[str, Family] = {
     "arcee": ARCEE,
     "mistral": MISTRAL,
     "ministral": MINISTRAL,
+    "ministral3": MINISTRAL3,
     "mixtral": MIXTRAL,
     "qwen2": QWEN2,
     "qwen3": QWEN3,
     "lfm2": LFM2,
+    "lfm2_moe": LFM2_MOE,
     "mamba2": MAMBA2,
     "qwen3_next": QWEN3_NEXT,
     "qwen3_5_text": QWEN3_5,
@@ -72,6 +75,7 @@ _TRUNKS: dict[str, Family] = {
     "phi": PHI,
     "phi3": PHI3,
     "gptj": GPTJ,
+    "codegen": CODEGEN,
     "gpt_neox": GPT_NEOX,
     "gpt_oss": GPT_OSS,
     "olmo": OLMO,
@@ -82,9 +86,12 @@ _TRUNKS: dict[str, Family] = {
     "starcoder2": STARCODER2,
     "granite": GRANITE,
     "granitemoe": GRANITE_MOE,
+    "granitemoeshared": GRANITE_MOE_SHARED,
+    "granitemoehybrid": GRANITE_HYBRID,
     "stablelm": STABLELM,
     "exaone4": EXAONE4,
     "opt": OPT,
+    "xglm": XGLM,
     "gpt_neo": GPT_NEO,
     "gpt_bigcode": GPT_BIGCODE,
     "bloom": BLOOM,
@@ -95,7 +102,9 @@ _TRUNKS: dict[str, Family] = {
     "nemotron": NEMOTRON,
     "glm": GLM,
     "glm4": GLM4,
+    "glm4_moe": GLM4_MOE,
     "helium": HELIUM,
+    "ernie4_5": ERNIE4_5,
     "bert": BERT,
     "distilbert": DISTILBERT,
     "roberta": ROBERTA,
@@ -115,6 +124,7 @@ _TRUNKS: dict[str, Family] = {
     "mbart": MBART,
     "marian": MARIAN,
     "m2m_100": M2M100,
+    "pegasus": PEGASUS,
     "whisper": WHISPER,
     "vit": VIT,
     "deit": DEIT,

@@ -187,6 +187,7 @@ _ANSWERING = {  # with a head for answers within a text
     "smollm3": "SmolLM3",
     "exaone4": "Exaone4",
     "ministral": "Ministral",
+    "ministral3": "Ministral3",
     "opt": "OPT",
     "gptj": "GPTJ",
     "nemotron": "Nemotron",

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from tfcore.config import ModelConfig
 from tfcore.loading.families.config_values import ConfigValues, Tensors, short
 from tfcore.loading.families.llama import LAYER, LLAMA, biases, llama_config
-from tfcore.loading.families.mamba2 import INFINITE, OURS, least_step, state_rows
+from tfcore.loading.families.mamba2 import INFINITE, OURS, state_mixer, state_rows
 from tfcore.loading.families.mapping import Family, of
-from tfcore.part_configs import LayerConfig, MixerConfig
+from tfcore.part_configs import LayerConfig
 
 STATE = f"{OURS}state."
 
@@ -19,28 +19,12 @@ def _falcon_h1(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     normed = s.flag("mamba_rms_norm")
     if normed:
         s.only("mamba_norm_before_gate", False)
-    heads, values = s.whole("mamba_n_heads"), _values(s)
-    if values % heads:
-        raise ValueError(f"mamba_n_heads={heads} must divide the {values} values of a token")
-    s.only("mamba_d_head", values // heads, "auto")
-    mixer = MixerConfig(
-        n_heads=heads,
-        n_key_heads=s.whole("mamba_n_groups"),
-        d_key=s.whole("mamba_d_state"),
-        d_value=values // heads,
-        decay="token",
-        width=s.whole("mamba_d_conv"),
-        conv_bias=s.flag("mamba_conv_bias"),
-        bias=s.flag("mamba_proj_bias"),
-        norm="group" if normed else None,
-        least_step=least_step(s),
-    )
     return llama_config(
         s,
         tensors,
         bias=s.flag("mlp_bias"),
         **biases(s),
-        mixer=mixer,
+        mixer=state_mixer(s, _values(s), "group" if normed else None),
         layers=(LayerConfig(mixer="attention+ssm"),) * s.whole("num_hidden_layers"),
         embed_scale=s.number("embedding_multiplier"),
         logit_scale=s.number("lm_head_multiplier"),

@@ -1,10 +1,14 @@
-"""GPT-J: attention and feed-forward layer in parallel, part of each head rotated, neighbouring features together."""
+"""GPT-J: attention and feed-forward layer in parallel, part of each head rotated, neighbouring features together; and
+CodeGen, whose queries, values and keys are made by one matrix, in four parts."""
+
+from dataclasses import replace
 
 from tfcore.config import ModelConfig
 from tfcore.loading.families.config_values import ConfigValues, Tensors
-from tfcore.loading.families.mapping import Family, of
+from tfcore.loading.families.mapping import Family, Shared, of
 
 _ATTENTION = "h.*.attn."
+_PARTS = 4  # which CodeGen was trained on as many devices with
 
 
 def _config(s: ConfigValues, tensors: Tensors) -> ModelConfig:
@@ -34,6 +38,18 @@ def _config(s: ConfigValues, tensors: Tensors) -> ModelConfig:
             "init": "normal",
         }
     )
+
+
+def _codegen(s: ConfigValues, tensors: Tensors) -> ModelConfig:
+    if (n_heads := s.whole("n_head")) % _PARTS:
+        raise ValueError(f"n_head={n_heads} is not supported; supported: a multiple of {_PARTS}")
+    return _config(s, tensors)
+
+
+def _in_parts(config: ModelConfig) -> Shared:
+    """Rows of queries, keys and values, of which each part has queries, values and keys of its own heads."""
+    q = config.d_model // _PARTS
+    return Shared(_PARTS, 3 * q, (range(q), range(2 * q, 3 * q), range(q, 2 * q)))
 
 
 GPTJ = Family(
@@ -74,4 +90,12 @@ GPTJ = Family(
         "num_attention_heads": "n_head",
         "num_hidden_layers": "n_layer",
     },
+)
+CODEGEN = replace(
+    GPTJ,
+    title="CodeGen",
+    architectures=("CodeGenForCausalLM", "CodeGenModel"),
+    config=_codegen,
+    rows={**GPTJ.rows, "decoder.blocks.*.attn.qkv": of(f"{_ATTENTION}qkv_proj", shared=_in_parts, neighbours=True)},
+    ignored=r"h\.\d+\.attn\.(bias|masked_bias|causal_mask)",
 )

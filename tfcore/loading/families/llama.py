@@ -1,5 +1,5 @@
-"""LLaMA and the families built like it, with one table of names and few differences: Mistral, Ministral, Qwen2, Qwen3,
-SmolLM3, Helium."""
+"""LLaMA and the families built like it, with one table of names and few differences: Mistral, Ministral, Ministral 3,
+Qwen2, Qwen3, SmolLM3, Helium, ERNIE 4.5."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +12,7 @@ from tfcore.part_configs import LayerConfig, PositionsConfig
 
 LAYER = "layers.*."
 ATTENTION = f"{LAYER}self_attn."
+GROWTH = "llama_4_scaling_beta"
 
 
 def llama_config(s: ConfigValues, tensors: Tensors, **more: Any) -> ModelConfig:
@@ -49,6 +50,10 @@ def _helium(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     return llama_config(s, tensors, bias=s.flag("mlp_bias"), qkv_bias=s.flag("attention_bias"), out_bias=False)
 
 
+def _ernie(s: ConfigValues, tensors: Tensors) -> ModelConfig:
+    return llama_config(s, tensors, bias=s.flag("use_bias"))
+
+
 def _llama(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     return llama_config(s, tensors, bias=s.flag("mlp_bias"), **biases(s))
 
@@ -59,6 +64,16 @@ def _mistral(s: ConfigValues, tensors: Tensors) -> ModelConfig:
 
 def _ministral(s: ConfigValues, tensors: Tensors) -> ModelConfig:
     return llama_config(s, tensors, layers=layers_of(s, lambda _: True, s.window()))
+
+
+def _ministral3(s: ConfigValues, tensors: Tensors) -> ModelConfig:
+    """Its queries are scaled by 1 + beta ln(1 + floor(place / L)), which is 1 within the length L that it was first
+    trained on: texts end there."""
+    positions = s.rope(s.whole("head_dim"), silent=(GROWTH, "max_position_embeddings"))
+    longest, rope = s.whole("max_position_embeddings"), s.get("rope_scaling") or s.get("rope_parameters") or {}
+    if isinstance(rope, dict) and rope.get(GROWTH):
+        longest = min(longest, ConfigValues(rope).whole("original_max_position_embeddings"))
+    return llama_config(s, tensors, window=s.window(), positions=positions, max_seq_len=longest)
 
 
 def _qwen2(s: ConfigValues, tensors: Tensors) -> ModelConfig:
@@ -176,6 +191,32 @@ MISTRAL = replace(
 MINISTRAL = replace(
     MISTRAL, title="Ministral", architectures=("MinistralForCausalLM", "MinistralModel"), config=_ministral
 )
+MINISTRAL3 = replace(
+    MISTRAL,
+    title="Ministral 3",
+    architectures=("Ministral3ForCausalLM", "Ministral3Model"),
+    config=_ministral3,
+    defaults={
+        **MISTRAL.defaults,
+        "vocab_size": 131_072,
+        "num_hidden_layers": 34,
+        "head_dim": 128,
+        "max_position_embeddings": 262_144,
+        "rms_norm_eps": 1e-5,
+        "sliding_window": None,
+        "rope_parameters": {
+            "rope_type": "yarn",
+            "rope_theta": 1_000_000.0,
+            "factor": 16.0,
+            "original_max_position_embeddings": 16_384,
+            "beta_fast": 32.0,
+            "beta_slow": 1.0,
+            "mscale": 1.0,
+            "mscale_all_dim": 1.0,
+            GROWTH: 0.1,
+        },
+    },
+)
 QWEN2 = replace(
     LLAMA,
     title="Qwen2",
@@ -222,6 +263,27 @@ HELIUM = replace(
         "max_position_embeddings": 4096,
         "rms_norm_eps": 1e-8,
         "rope_theta": 100_000.0,
+    },
+)
+ERNIE4_5 = replace(
+    HELIUM,
+    title="ERNIE 4.5",
+    architectures=("Ernie4_5ForCausalLM", "Ernie4_5Model"),
+    config=_ernie,
+    defaults={
+        **LLAMA.defaults,
+        "vocab_size": 103_424,
+        "hidden_size": 1024,
+        "intermediate_size": 3072,
+        "num_hidden_layers": 18,
+        "num_attention_heads": 16,
+        "num_key_value_heads": 2,
+        "head_dim": 128,
+        "max_position_embeddings": 131_072,
+        "rms_norm_eps": 1e-5,
+        "tie_word_embeddings": True,
+        "rope_theta": 500_000.0,
+        "use_bias": False,
     },
 )
 SMOLLM3 = replace(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from tfcore.config import LIMITS, ModelConfig
 from tfcore.loading.families.config_values import ConfigValues, Tensors, short
 from tfcore.loading.families.mapping import Family, Shared, WeightSource, of
-from tfcore.part_configs import LayerConfig, MixerConfig
+from tfcore.part_configs import LayerConfig, MixerConfig, MixerNorm
 
 LAYER = "layers.*."
 OURS = "decoder.blocks.*.attn."
@@ -59,6 +59,29 @@ def least_step(s: ConfigValues) -> float:
     if not isinstance(limits, list | tuple) or len(limits) != 2 or limits[1] not in (math.inf, INFINITE):
         raise ValueError(f"time_step_limit={short(limits)} is not supported; supported: [a number, Infinity]")
     return ConfigValues({"time_step_limit": limits[0]}).number("time_step_limit")
+
+
+def state_mixer(s: ConfigValues, values: int, norm: MixerNorm | None) -> MixerConfig:
+    """The states of hybrids that have them beside attention, or in some layers.
+
+    Args:
+        values: numbers of all heads' values together.
+    """
+    if values % (heads := s.whole("mamba_n_heads")):
+        raise ValueError(f"mamba_n_heads={heads} must divide the {values} values of a token")
+    s.only("mamba_d_head", values // heads, "auto")
+    return MixerConfig(
+        n_heads=heads,
+        n_key_heads=s.whole("mamba_n_groups"),
+        d_key=s.whole("mamba_d_state"),
+        d_value=values // heads,
+        decay="token",
+        width=s.whole("mamba_d_conv"),
+        conv_bias=s.flag("mamba_conv_bias"),
+        bias=s.flag("mamba_proj_bias"),
+        norm=norm,
+        least_step=least_step(s),
+    )
 
 
 def joint(*parts: str, convolved: bool = False) -> Callable[[ModelConfig], Shared]:

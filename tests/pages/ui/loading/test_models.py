@@ -73,12 +73,14 @@ DENSE = (
     "falcon-h1",
     "nemotron-h",
 )
-HYBRIDS = dict.fromkeys(("mamba2", "qwen3 next", "qwen3.5", "nemotron-h"), "layer 0 of it has a state in the place of")
+HYBRIDS = dict.fromkeys(
+    ("mamba2", "qwen3 next", "granite 4", "qwen3.5", "nemotron-h"), "layer 0 of it has a state in the place of"
+)
 HYBRIDS |= {"lfm2": "layer 0 of it has a short convolution", "falcon-h1": "layer 0 of it has a state beside attention"}
 EVERY_HEAD = ("positions", "walkthrough", "induction", "circuit")
 ENCODERS = ("bert", "feelings", "answers", "roberta", "albert", "mpnet", "deberta", "modernbert")
 BOTH = ("t5", "umt5", "bart", "agreement", "marian", "m2m100")
-MIXTURES = ("mixtral", "gpt-oss", "qwen3 mixture", "qwen2 mixture", "deepseek", "qwen3 next")
+MIXTURES = ("mixtral", "gpt-oss", "qwen3 mixture", "qwen2 mixture", "deepseek", "qwen3 next", "granite 4")
 NO_EXPERTS = dict.fromkeys(DENSE, "it has no experts") | dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder")
 ELSEWHERE = "Flow traces its answer through both stacks and switches its heads off"
 INSTEAD = (
@@ -98,7 +100,8 @@ INSTEAD = (
         "positions": dict.fromkeys((*ENCODERS, *BOTH), "needs a decoder") | {"bloom": "are alibi"},
         "position table": dict.fromkeys(BOTH, "needs a decoder or an encoder")
         | dict.fromkeys((*DENSE[1:], "modernbert", *MIXTURES), "are rope")
-        | {"bloom": "are alibi", "deberta": "are disentangled", "mamba2": "are none", "nemotron-h": "are none"},
+        | {"bloom": "are alibi", "deberta": "are disentangled"}
+        | dict.fromkeys(("mamba2", "nemotron-h", "granite 4"), "are none"),
         "merges": dict.fromkeys(
             ("llama", "names", "bert", "feelings", "answers", "albert", "deberta", "t5", "umt5", "marian"),
             "is no byte-level BPE",
