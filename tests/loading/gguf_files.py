@@ -18,13 +18,15 @@ INTERLEAVED = (
     "smollm3",
     "granite",
     "granitemoe",
+    "granitehybrid",
+    "mistral3",
     "olmo",
     "nemotron_h",
     "nemotron_h_moe",
 )  # rows of q and k
 ADDED = ("gemma", "gemma2", "gemma3", "nemotron", "qwen3next", "qwen35", "qwen35moe")  # to whose scales of norms 1 is
 DELTA = ("qwen3next", "qwen35", "qwen35moe")
-STATEFUL = ("mamba2", "falcon-h1", "nemotron_h", "nemotron_h_moe")
+STATEFUL = ("mamba2", "falcon-h1", "granitehybrid", "nemotron_h", "nemotron_h_moe")
 QUANTISED = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0")
 # Kinds that the package cannot write -> where their blocks have scales in half precision, and the size of random ones
 # with which the numbers have a standard deviation of about 1 / sqrt(256): logits of like size.
@@ -92,6 +94,7 @@ DEEPSEEK = {
 }
 GROUPS = {"n_group": 3, "topk_group": 2}
 BLENDED = {"rope_type": "yarn", "rope_theta": 1000.0, "factor": 4.0, "original_max_position_embeddings": 32}
+GROWING = BLENDED | {"mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.2}
 SHARPER = {
     "rope_type": "yarn",
     "rope_theta": 1000.0,
@@ -110,6 +113,8 @@ APART |= {"mamba_num_heads": 6, "mamba_head_dim": 16, "n_groups": 2, "ssm_state_
 APART |= {"layer_norm_epsilon": 1e-3}
 CHOSEN = {"n_routed_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 40, "n_group": 3, "topk_group": 2}
 CHOSEN |= {"moe_shared_expert_intermediate_size": 80, "routed_scaling_factor": 1.5}
+FOUR = {"num_hidden_layers": 3, "layer_types": ["linear_attention", FULL, "linear_attention"], "mamba_n_heads": 8}
+FOUR |= {"mamba_d_state": 8, "mamba_n_groups": 2, "mamba_chunk_size": 8}
 STATES = {"state_size": 16, "n_groups": 2, "chunk_size": 8}
 BESIDE = {"mamba_d_ssm": 96, "mamba_n_heads": 6, "mamba_d_head": 16, "mamba_n_groups": 2, "mamba_d_state": 8}
 BESIDE |= {"head_dim": 16, "mamba_chunk_size": 8, "pad_token_id": 0, "embedding_multiplier": 2.0}
@@ -231,6 +236,37 @@ MODELS: dict[str, tuple[str, Any, dict[str, Any]]] = {
         hf.NemotronHForCausalLM,
         APART | CHOSEN | {"layers_block_type": ["linear_attention", "moe", FULL, "moe"]},
     ),
+    "granite mixture, shared": (
+        "granitemoe",
+        hf.GraniteMoeSharedForCausalLM,
+        SHAPE | SCALES | {"num_local_experts": 5, "num_experts_per_tok": 2, "shared_intermediate_size": 192},
+    ),
+    "granite 4": (
+        "granitehybrid",
+        hf.GraniteMoeHybridForCausalLM,
+        SHAPE | SCALES | FOUR | {"num_local_experts": 5, "num_experts_per_tok": 2, "shared_intermediate_size": 192},
+    ),
+    "granite 4, dense": (
+        "granitehybrid",
+        hf.GraniteMoeHybridForCausalLM,
+        SHAPE | SCALES | FOUR | {"num_local_experts": 0, "num_experts_per_tok": 0, "shared_intermediate_size": 80},
+    ),
+    "ministral3": ("mistral3", hf.Ministral3ForCausalLM, SHAPE | {"head_dim": 32, "rope_parameters": GROWING}),
+    "glm 4.5": (
+        "glm4moe",
+        hf.Glm4MoeForCausalLM,
+        SHAPE
+        | {name: DEEPSEEK[name] for name in ("n_routed_experts", "num_experts_per_tok", "n_shared_experts")}
+        | GROUPS
+        | {"num_hidden_layers": 3, "head_dim": 32, "use_qk_norm": True, "attention_bias": True}
+        | {"moe_intermediate_size": 40, "routed_scaling_factor": 1.5},
+    ),
+    "ernie 4.5": ("ernie4_5", hf.Ernie4_5ForCausalLM, SHAPE | {"head_dim": 32, "rms_norm_eps": 1e-3}),
+    "lfm2 mixture": (
+        "lfm2moe",
+        hf.Lfm2MoeForCausalLM,
+        SHAPE | EXPERTS | {"num_hidden_layers": 3, "layer_types": ["conv", FULL, "conv"], "num_dense_layers": 1},
+    ),
     "granite mixture": (
         "granitemoe",
         hf.GraniteMoeForCausalLM,
@@ -251,7 +287,7 @@ def random_model(name: str) -> hf.PreTrainedModel:
     for weight in model.parameters():
         weight.data = torch.randn_like(weight) * 0.3 if weight.ndim > 1 else 1 + torch.randn_like(weight) * 0.2
     for buffer_name, numbers in model.named_buffers():
-        if buffer_name.endswith("e_score_correction_bias"):
+        if buffer_name.endswith(("e_score_correction_bias", "expert_bias")):
             numbers.copy_(torch.randn_like(numbers) * 0.2)
     return model
 
@@ -285,11 +321,19 @@ def write(
         add_states(writer, c)
     elif architecture in DELTA:
         add_rules(writer, c)
-    elif architecture in STATEFUL:
+    elif architecture in STATEFUL and architecture != "granitehybrid":
         add_apart(writer, c)
-    elif architecture == "lfm2":
-        blocks_of = int(2 * c.intermediate_size / 3) + c.block_multiple_of - 1
-        writer.add_feed_forward_length(blocks_of // c.block_multiple_of * c.block_multiple_of)
+    elif architecture in ("lfm2", "lfm2moe"):
+        if architecture == "lfm2":
+            blocks_of = int(2 * c.intermediate_size / 3) + c.block_multiple_of - 1
+            writer.add_feed_forward_length(blocks_of // c.block_multiple_of * c.block_multiple_of)
+        else:
+            writer.add_feed_forward_length(c.intermediate_size)
+            writer.add_expert_count(c.num_experts)
+            writer.add_expert_used_count(c.num_experts_per_tok)
+            writer.add_expert_feed_forward_length(c.moe_intermediate_size)
+            writer.add_leading_dense_block_count(c.num_dense_layers)
+            writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
         writer.add_head_count_kv([c.num_key_value_heads if kind == FULL else 0 for kind in c.layer_types])
         writer.add_layer_norm_rms_eps(c.norm_eps)
         writer.add_shortconv_l_cache(c.conv_L_cache)
@@ -325,6 +369,23 @@ def write(
             writer.add_embedding_scale(c.embedding_multiplier)
             writer.add_residual_scale(c.residual_multiplier)
             writer.add_logit_scale(c.logits_scaling)
+            if shared := getattr(c, "shared_intermediate_size", 0):
+                writer.add_expert_shared_feed_forward_length(shared)
+        if architecture == "granitehybrid":
+            writer.add_context_length(2**20)
+            writer.add_head_count_kv([c.num_key_value_heads if kind == FULL else 0 for kind in c.layer_types])
+            writer.add_rope_dimension_count(c.hidden_size // c.num_attention_heads)
+            writer.add_rope_scaling_finetuned(False)
+            of_state = (c.mamba_d_conv, c.mamba_d_state, c.mamba_n_heads, c.mamba_n_groups)
+            add_state(writer, c.mamba_expand * c.hidden_size, *of_state)
+        if architecture == "mistral3":
+            writer.add_rope_scaling_yarn_log_mul(c.rope_parameters["mscale_all_dim"])
+            writer.add_attn_temperature_scale(c.rope_parameters["llama_4_scaling_beta"])
+        if architecture == "glm4moe":
+            add_experts(writer, c)
+            writer.add_leading_dense_block_count(c.first_k_dense_replace)
+            writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
+            writer.add_expert_weights_norm(c.norm_topk_prob)
         if architecture in ("command-r", "cohere2"):
             writer.add_logit_scale(c.logit_scale)
             writer.add_rope_scaling_type(gguf.RopeScalingType.NONE)
@@ -563,7 +624,16 @@ def tensors(architecture: str, model: hf.PreTrainedModel, apart: bool = True) ->
             for kind, numbers in zip(kinds, tensor.float().chunk(len(kinds), dim=1), strict=True):
                 found[f"blk.{layer}.ffn_{kind}_exps.weight"] = np.ascontiguousarray(numbers.numpy())
             continue
+        if "shared_mlp.input_linear" in name:  # gate and up in one
+            kind = "_shexp" if c.num_local_experts else ""
+            for one, numbers in zip(("gate", "up"), tensor.float().chunk(2), strict=True):
+                found[f"blk.{name.split('.')[2]}.ffn_{one}{kind}.weight"] = np.ascontiguousarray(numbers.numpy())
+            continue
+        if "shared_mlp.output_linear" in name and not c.num_local_experts:
+            found[f"blk.{name.split('.')[2]}.ffn_down.weight"] = tensor.float().numpy()
+            continue
         name = f"{name}.weight" if name.endswith("sinks") else name
+        name = f"{name}.bias" if name.endswith("expert_bias") else name
         name = name.replace("e_score_correction_bias", "e_score_correction.bias")
         if name.endswith("kv_b_proj.weight") and apart:  # (head of key and value, latent)
             keys, values = (

@@ -66,7 +66,7 @@ def test_an_older_file_has_one_matrix_where_newer_ones_have_two(name, joint, tmp
     assert_same(path, model)
 
 
-@pytest.mark.parametrize("name", ["qwen3.5", "nemotron-h mixture"])
+@pytest.mark.parametrize("name", ["qwen3.5", "nemotron-h mixture", "glm 4.5"])
 def test_blocks_that_predict_further_tokens_are_left_out(name, tmp_path):
     """llama.cpp counts them as blocks of the model, the last ones."""
     model, path = random_model(name), tmp_path / "model.gguf"
@@ -105,6 +105,7 @@ HYBRIDS = {
         "has states of 128 values in 7 heads, which cannot",
     ),
     "width of a state": ("falcon-h1", {"falcon-h1.ssm.inner_size": 48}, r"conv1d\.weight has shape"),
+    "a width that is no multiple": ("granite 4", {"granitehybrid.ssm.inner_size": 120}, "mamba_d_head=15"),
     "heads of values": (
         "qwen3.5",
         {"qwen35.ssm.time_step_rank": 5},
@@ -137,6 +138,24 @@ def test_settings_of_hybrids_that_do_not_fit_are_refused(name, more, words, tmp_
     write(path, name, random_model(name), **more, **byte_level("gpt-2"))
     with pytest.raises(CheckpointError, match=words):
         tfcore.load(path)
+
+
+def test_granite_4_whose_layers_all_attend_is_called_granite(tmp_path):
+    """With settings of states that no layer has, and heads of keys in a list."""
+    path, model = tmp_path / "model.gguf", random_model("granite")
+    kept = {"conv_kernel": 4, "inner_size": 128, "state_size": 16, "time_step_rank": 8, "group_count": 1}
+    said = {f"granite.ssm.{name}": value for name, value in kept.items()}
+    said |= {"granite.attention.head_count_kv": [2, 2], "granite.expert_shared_feed_forward_length": 96}
+    write(path, "granite", model, **said, **byte_level("gpt-2"))
+    assert_same(path, model)
+
+
+def test_mistral_small_3_is_called_mistral3_and_scales_nothing(tmp_path):
+    path, model = tmp_path / "model.gguf", random_model("ministral3")
+    write(path, "ministral3", model, **{"mistral3.attention.temperature_scale": 0.0}, **byte_level("gpt-2"))
+    assert tfcore.load(path)[0].config.max_seq_len == 256
+    write(path, "ministral3", model, **byte_level("gpt-2"))
+    assert tfcore.load(path)[0].config.max_seq_len == 32
 
 
 def test_a_layer_of_no_kind_is_refused(tmp_path):

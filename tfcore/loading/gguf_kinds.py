@@ -40,6 +40,17 @@ _SHARED = {
     "blk.*.ffn_up_shexp": "layers.*.mlp.shared_expert.up_proj",
     "blk.*.ffn_down_shexp": "layers.*.mlp.shared_expert.down_proj",
 }
+_BESIDE_SHARED = {
+    "blk.*.ffn_gate_shexp": "layers.*.mlp.shared_experts.gate_proj",
+    "blk.*.ffn_up_shexp": "layers.*.mlp.shared_experts.up_proj",
+    "blk.*.ffn_down_shexp": "layers.*.mlp.shared_experts.down_proj",
+    "blk.*.exp_probs_b": "layers.*.mlp.gate.e_score_correction_bias",
+}
+_GLM4_MOE = {
+    **{there: name for there, name in _MIXTURE.items() if there != "blk.*.ffn_norm"},
+    **_BESIDE_SHARED,
+    "blk.*.post_attention_norm": "layers.*.post_attention_layernorm",
+}
 _OSS = {
     **{there: name for there, name in _MIXTURE.items() if there != "blk.*.ffn_norm"},
     "blk.*.post_attention_norm": "layers.*.post_attention_layernorm",
@@ -126,6 +137,9 @@ _GRANITE_MOE = {
     "blk.*.ffn_gate_exps": "layers.*.block_sparse_moe.experts.#.gate_proj",
     "blk.*.ffn_up_exps": "layers.*.block_sparse_moe.experts.#.up_proj",
     "blk.*.ffn_down_exps": "layers.*.block_sparse_moe.experts.#.down_proj",
+    "blk.*.ffn_gate_shexp": "layers.*.shared_mlp.gate_proj",
+    "blk.*.ffn_up_shexp": "layers.*.shared_mlp.up_proj",
+    "blk.*.ffn_down_shexp": "layers.*.shared_mlp.output_linear",
 }
 _DEEPSEEK = {
     **{there: name for there, name in _MIXTURE.items() if there not in ("blk.*.attn_k", "blk.*.attn_v")},
@@ -137,10 +151,7 @@ _DEEPSEEK = {
     "blk.*.attn_kv_b": "layers.*.self_attn.kv_b_proj",  # in older files; in others it is two tensors
     "blk.*.attn_k_b": "layers.*.self_attn.kv_b_proj",
     "blk.*.attn_v_b": "",
-    "blk.*.ffn_gate_shexp": "layers.*.mlp.shared_experts.gate_proj",
-    "blk.*.ffn_up_shexp": "layers.*.mlp.shared_experts.up_proj",
-    "blk.*.ffn_down_shexp": "layers.*.mlp.shared_experts.down_proj",
-    "blk.*.exp_probs_b": "layers.*.mlp.gate.e_score_correction_bias",
+    **_BESIDE_SHARED,
 }
 _LFM2 = {
     "token_embd": "embed_tokens",
@@ -161,6 +172,14 @@ _LFM2 = {
     "blk.*.ffn_up": "layers.*.feed_forward.w3",
     "blk.*.ffn_down": "layers.*.feed_forward.w2",
 }
+_LFM2_MOE = {
+    **_LFM2,
+    "blk.*.ffn_gate_inp": "layers.*.feed_forward.gate",
+    "blk.*.exp_probs_b": "layers.*.feed_forward.expert_bias",
+    "blk.*.ffn_gate_exps": "layers.*.feed_forward.experts.#.w1",
+    "blk.*.ffn_up_exps": "layers.*.feed_forward.experts.#.w3",
+    "blk.*.ffn_down_exps": "layers.*.feed_forward.experts.#.w2",
+}
 _STATE = {
     "ssm_in": "in_proj",
     "ssm_conv1d": "conv1d",
@@ -177,11 +196,18 @@ _MAMBA2 = {
     "blk.*.attn_norm": "layers.*.norm",
     **{f"blk.*.{there}": f"layers.*.mixer.{name}" for there, name in _STATE.items()},
 }
+_OF_MAMBA = {f"blk.*.{there}": f"layers.*.mamba.{name}" for there, name in _STATE.items()}
 _FALCON_H1 = {
     **{there: name.replace(".mlp.", ".feed_forward.") for there, name in _LLAMA.items()},
     "output_norm": "final_layernorm",
     "blk.*.ffn_norm": "layers.*.pre_ff_layernorm",
-    **{f"blk.*.{there}": f"layers.*.mamba.{name}" for there, name in _STATE.items()},
+    **_OF_MAMBA,
+}
+_GRANITE_HYBRID = {
+    **_GRANITE_MOE,
+    **_OF_MAMBA,
+    # without experts, the shared one alone
+    **{f"blk.*.ffn_{one}": _GRANITE_MOE[f"blk.*.ffn_{one}_shexp"] for one in ("gate", "up", "down")},
 }
 _DELTA = {
     **_LLAMA,
@@ -279,8 +305,13 @@ KINDS = {
     "bloom": GgufKind("bloom", _BLOOM, by_head=_JOINED),
     "mpt": GgufKind("mpt", _MPT),
     "falcon": GgufKind("falcon", _FALCON, by_head=_JOINED),
-    "granitemoe": GgufKind("granitemoe", _GRANITE_MOE, interleaved=True),
+    "granitemoe": GgufKind("granitemoe", _GRANITE_MOE, interleaved=True),  # and that with a shared expert
+    "granitehybrid": GgufKind("granitemoehybrid", _GRANITE_HYBRID, interleaved=True),
+    "mistral3": GgufKind("ministral3", _LLAMA, interleaved=True),
+    "glm4moe": GgufKind("glm4_moe", _GLM4_MOE),
+    "ernie4_5": GgufKind("ernie4_5", _LLAMA),
     "lfm2": GgufKind("lfm2", _LFM2),
+    "lfm2moe": GgufKind("lfm2_moe", _LFM2_MOE),
     "mamba2": GgufKind("mamba2", _MAMBA2),
     "falcon-h1": GgufKind("falcon_h1", _FALCON_H1),
     "qwen3next": GgufKind("qwen3_next", _DELTA_MIXTURE, added=True),

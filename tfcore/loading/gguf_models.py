@@ -19,6 +19,7 @@ from torch import Tensor
 from tfcore.config import LIMITS
 from tfcore.files import CheckpointError, size
 from tfcore.loading.families.config_values import FULL, SLIDING, short
+from tfcore.loading.families.llama import GROWTH
 from tfcore.loading.gguf_file import Elsewhere, GgufFile
 from tfcore.loading.gguf_kinds import (
     ALONE,
@@ -331,6 +332,10 @@ class GgufWeights:
             "starcoder2": self._starcoder2,
             "granite": self._granite,
             "granitemoe": self._granite_moe,
+            "granitehybrid": self._granite_hybrid,
+            "mistral3": self._ministral3,
+            "glm4moe": self._glm4_moe,
+            "ernie4_5": self._ernie,
             "stablelm": self._stablelm,
             "command-r": self._cohere,
             "cohere2": self._cohere2,
@@ -340,6 +345,7 @@ class GgufWeights:
             "glm4": self._partly_rotated,
             "deepseek2": self._deepseek,
             "lfm2": self._lfm2,
+            "lfm2moe": self._lfm2_moe,
             "mamba2": self._mamba2,
             "falcon-h1": self._falcon_h1,
             **dict.fromkeys(("qwen3next", "qwen35", "qwen35moe"), self._delta),
@@ -503,15 +509,12 @@ class GgufWeights:
         for name, usual in kept.items() if apart else [("head_count_kv", heads)]:
             if (said := of(f"attention.{name}", usual)) != usual:
                 raise self._error(f"has {name}={said}, where its latents have {usual}")
-        sigmoid = of("expert_gating_func", 1)
-        if sigmoid not in (1, 2):
-            raise self._error(
-                f"chooses experts by the function {short(sigmoid)}; 1 (softmax) and 2 (sigmoid) can be read"
-            )
-        groups = of("expert_group_count", 1) or 1
-        grouped = {"n_group": groups, "topk_group": of("expert_group_used_count", groups) or groups}
+        sigmoid = self._gating(of, 1, 1, 2)
+        chosen = self._chosen_experts(of)
+        in_groups = "group_limited_greedy" if chosen["n_group"] > 1 else "greedy"
         return {
             **self._deepseek_rope(of, rotated),
+            **chosen,
             "model_type": "deepseek_v3" if sigmoid == 2 else "deepseek_v2",
             "hidden_size": of("embedding_length"),
             "num_hidden_layers": of("block_count"),
@@ -525,15 +528,31 @@ class GgufWeights:
             "qk_rope_head_dim": rotated,
             "qk_nope_head_dim": key - rotated,
             "v_head_dim": value,
-            "n_routed_experts": of("expert_count"),
-            "num_experts_per_tok": of("expert_used_count"),
-            "n_shared_experts": of("expert_shared_count"),
-            "moe_intermediate_size": of("expert_feed_forward_length"),
             "first_k_dense_replace": of("leading_dense_block_count", 0),
-            "routed_scaling_factor": of("expert_weights_scale", 0.0) or 1.0,
-            "norm_topk_prob": of("expert_weights_norm", False),
-            "topk_method": "noaux_tc" if sigmoid == 2 else "group_limited_greedy" if groups > 1 else "greedy",
-            **grouped,
+            "topk_method": "noaux_tc" if sigmoid == 2 else in_groups,
+        }
+
+    def _gating(self, of: Callable[..., Any], usual: int, *known: int) -> int:
+        """What is made of the scores of experts: 1 is the softmax, 2 are sigmoids.
+
+        Args:
+            usual: where the file does not say it.
+            known: what models of this architecture may have.
+        """
+        if (said := of("expert_gating_func", usual) or usual) not in known:
+            names = " and ".join(f"{one} ({('softmax', 'sigmoid')[one - 1]})" for one in known)
+            raise self._error(f"chooses experts by the function {short(said)}; {names} can be read")
+        return int(said)
+
+    def _glm4_moe(self, of: Callable[..., Any]) -> dict[str, Any]:
+        of("nextn_predict_layers", 0)
+        self._gating(of, 2, 2)
+        return {
+            **self._partly_rotated(of),
+            **self._chosen_experts(of),
+            "num_hidden_layers": self._behind.start,
+            "first_k_dense_replace": of("leading_dense_block_count", 0),
+            "use_qk_norm": self._has("attn_q_norm.weight"),
         }
 
     def _deepseek_rope(self, of: Callable[..., Any], rotated: int) -> dict[str, Any]:
@@ -583,6 +602,20 @@ class GgufWeights:
             "rope_parameters": self._rope(of, d_head or width // (heads or 1)),
         }
 
+    def _lfm2_moe(self, of: Callable[..., Any]) -> dict[str, Any]:
+        """Its mixture. llama.cpp makes chosen probabilities add up to 1 whatever the file says, and scales nothing."""
+        self._gating(of, 2, 2)
+        return {
+            **self._lfm2(of),
+            "num_experts": of("expert_count"),
+            "num_experts_per_tok": of("expert_used_count"),
+            "moe_intermediate_size": of("expert_feed_forward_length"),
+            "num_dense_layers": of("leading_dense_block_count", 0),
+            "use_expert_bias": self._has("exp_probs_b.bias"),
+            "norm_topk_prob": True,
+            "routed_scaling_factor": 1.0,
+        }
+
     def _key_heads(self, of: Callable[..., Any]) -> list[int]:
         """Heads of keys of each layer: one number, and 0 where a layer does not attend."""
         counts = of("attention.head_count_kv", [])
@@ -617,22 +650,28 @@ class GgufWeights:
 
     def _falcon_h1(self, of: Callable[..., Any]) -> dict[str, Any]:
         """Falcon-H1, whose factors are multiplied into the file's weights; llama.cpp normalises after the gate."""
-        heads, d_head, state = self._states(of)
-        biased = self._has("ssm_in.bias")
+        state = self._mamba(of)
         return {
             **self._llama(of),
+            **state,
             "mlp_bias": self._has("ffn_up.bias"),
+            "mamba_d_ssm": state["mamba_n_heads"] * state["mamba_d_head"],
+            "projectors_bias": state["mamba_proj_bias"],
+            "mamba_rms_norm": self._has("ssm_norm.weight"),
+            "mamba_norm_before_gate": False,
+        }
+
+    def _mamba(self, of: Callable[..., Any]) -> dict[str, Any]:
+        """The states of hybrids that have them beside attention, or in some layers."""
+        heads, d_head, state = self._states(of)
+        return {
             "mamba_n_heads": heads,
             "mamba_d_head": d_head,
-            "mamba_d_ssm": heads * d_head,
             "mamba_n_groups": state["n_groups"],
             "mamba_d_state": state["state_size"],
             "mamba_d_conv": state["conv_kernel"],
             "mamba_conv_bias": self._has("ssm_conv1d.bias"),
-            "mamba_proj_bias": biased,
-            "projectors_bias": biased,
-            "mamba_rms_norm": self._has("ssm_norm.weight"),
-            "mamba_norm_before_gate": False,
+            "mamba_proj_bias": self._has("ssm_in.bias"),
         }
 
     def _delta(self, of: Callable[..., Any]) -> dict[str, Any]:
@@ -696,14 +735,20 @@ class GgufWeights:
 
     def _experts_beside_one(self, of: Callable[..., Any]) -> dict[str, Any]:
         """Nemotron 3's: chosen as DeepSeek-V3's are, and one that is shared, of a width of its own."""
+        return {
+            **self._chosen_experts(of),
+            "moe_shared_expert_intermediate_size": of("expert_shared_feed_forward_length"),
+            "moe_latent_size": of("moe_latent_size", 0) or None,
+        }
+
+    def _chosen_experts(self, of: Callable[..., Any]) -> dict[str, Any]:
+        """Experts in groups, as DeepSeek's are, and shared ones."""
         groups = of("expert_group_count", 1) or 1
         return {
             "n_routed_experts": of("expert_count"),
             "num_experts_per_tok": of("expert_used_count"),
             "moe_intermediate_size": of("expert_feed_forward_length"),
             "n_shared_experts": of("expert_shared_count"),
-            "moe_shared_expert_intermediate_size": of("expert_shared_feed_forward_length"),
-            "moe_latent_size": of("moe_latent_size", 0) or None,
             "norm_topk_prob": of("expert_weights_norm", False),
             "routed_scaling_factor": of("expert_weights_scale", 0.0) or 1.0,
             "n_group": groups,
@@ -735,9 +780,18 @@ class GgufWeights:
         return {**values, "use_bias": self._has("attn_q.bias")}  # llama.cpp runs it without a window
 
     def _granite(self, of: Callable[..., Any]) -> dict[str, Any]:
-        values = self._llama(of)
-        if not of("rope.scaling.finetuned", True):
+        """Granite. Granite 4 whose layers all attend is called so, too, and has settings of states that it has not."""
+        for name in ("conv_kernel", "inner_size", "state_size", "time_step_rank", "group_count"):
+            of(f"ssm.{name}", 0)
+        stated = self.file.settings.get(f"{self.file.settings['general.architecture']}.attention.head_count_kv")
+        listed = isinstance(stated, list | np.ndarray)
+        values = self._llama(of, keys=max(self._key_heads(of), default=0) or None if listed else None)
+        rotated = of("rope.scaling.finetuned", True)
+        if not rotated and self._kind.family != "granitemoehybrid":
             raise self._error("rotates nothing, which is not supported")
+        shared = of("expert_shared_feed_forward_length", 0)
+        if shared and self._kind.family == "granitemoe":
+            values |= {"model_type": "granitemoeshared", "shared_intermediate_size": shared}
         d_head = values["head_dim"] or values["hidden_size"] // values["num_attention_heads"]
         return {
             **values,
@@ -746,11 +800,39 @@ class GgufWeights:
             "embedding_multiplier": of("embedding_scale", 0.0) or 1.0,
             "residual_multiplier": of("residual_scale", 0.0) or 1.0,
             "logits_scaling": of("logit_scale"),
+            "position_embedding_type": "rope" if rotated else "nope",
         }
 
     def _granite_moe(self, of: Callable[..., Any]) -> dict[str, Any]:
         experts = {"num_local_experts": of("expert_count"), "num_experts_per_tok": of("expert_used_count")}
         return {**self._granite(of), **experts}
+
+    def _granite_hybrid(self, of: Callable[..., Any]) -> dict[str, Any]:
+        """Granite 4. What a layer has, its tensors say; without experts, the shared one is the feed-forward layer."""
+        values, state, tensors = self._granite(of), self._mamba(of), self.file.tensors
+        shared = tensors.get(f"blk.0.ffn_up{'_shexp' if self._experts else ''}.weight")
+        if shared is None:
+            raise self._error("has no shared expert, which models of its architecture have")
+        states = [f"blk.{i}.ssm_conv1d.weight" in tensors for i in range(values["num_hidden_layers"])]
+        return {
+            **values,
+            **state,
+            "mamba_expand": state["mamba_n_heads"] * state["mamba_d_head"] // (values["hidden_size"] or 1),
+            "layer_types": ["linear_attention" if one else FULL for one in states],
+            "shared_intermediate_size": shared.shape[0],
+            "num_local_experts": of("expert_count", 0),
+            "num_experts_per_tok": of("expert_used_count", 0),
+        }
+
+    def _ministral3(self, of: Callable[..., Any]) -> dict[str, Any]:
+        """Ministral 3, and the text models of Mistral Small 3, whose queries are not scaled by their places."""
+        values, more = self._llama(of), {GROWTH: of("attention.temperature_scale", 0.0)}
+        if sharper := of("rope.scaling.yarn_log_multiplier", 0.0):
+            more |= {"mscale": 1.0, "mscale_all_dim": sharper}
+        return {**values, "rope_parameters": values["rope_parameters"] | more}
+
+    def _ernie(self, of: Callable[..., Any]) -> dict[str, Any]:
+        return {**self._llama(of), "use_bias": self._has("attn_q.bias")}
 
     def _stablelm(self, of: Callable[..., Any]) -> dict[str, Any]:
         of("use_parallel_residual", True)  # llama.cpp goes by whether there is a norm
@@ -834,12 +916,18 @@ class GgufWeights:
         return [float(one) for one in self.file.read(name).flatten()]
 
     def _llama(
-        self, of: Callable[..., Any], d_head: int | None = None, rope: dict[str, Any] | None = None, eps: str = ""
+        self,
+        of: Callable[..., Any],
+        d_head: int | None = None,
+        rope: dict[str, Any] | None = None,
+        eps: str = "",
+        keys: int | None = None,
     ) -> dict[str, Any]:
         """LLaMA and those built like it; the width of a head and the rotations are read where they are not given.
 
         Args:
             eps: their name of LayerNorm's; "" where norms are RMSNorm.
+            keys: heads of keys, which are read where they are not given.
         """
         architecture = str(self.file.settings["general.architecture"])
         heads = of("attention.head_count")
@@ -853,7 +941,7 @@ class GgufWeights:
             "hidden_size": of("embedding_length"),
             "num_hidden_layers": of("block_count"),
             "num_attention_heads": heads,
-            "num_key_value_heads": of("attention.head_count_kv", heads),
+            "num_key_value_heads": of("attention.head_count_kv", heads) if keys is None else keys,
             "head_dim": kept,
             "intermediate_size": of("feed_forward_length", *((1,) if experts_alone else ())),
             "max_position_embeddings": of("context_length"),

@@ -133,7 +133,7 @@ GRANITE_MOE_SHARED = replace(
     config=_granite_moe_shared,
     rows={
         **GRANITE_MOE.rows,
-        f"{_FEED}shared_up": of(f"{_SHARED}input_linear"),
+        f"{_FEED}shared_up": of(f"{_SHARED}input_linear") + of(f"{_SHARED}gate_proj", f"{_SHARED}up_proj"),
         f"{_FEED}shared_down": of(f"{_SHARED}output_linear"),
     },
     defaults={**GRANITE_MOE.defaults, "shared_intermediate_size": 0},
@@ -153,7 +153,8 @@ GRANITE_HYBRID = replace(
             for kind in ("weight", "bias")
         },
         f"{OURS}out": GRANITE.rows[f"{OURS}out"] + _STATE_ROWS[f"{OURS}out"],
-        f"{_FEED}up.weight": of(f"{_SHARED}input_linear.weight"),
+        f"{_FEED}up.weight": of(f"{_SHARED}input_linear.weight")
+        + of(f"{_SHARED}gate_proj.weight", f"{_SHARED}up_proj.weight"),
         f"{_FEED}down.weight": of(f"{_SHARED}output_linear.weight"),
     },
     defaults={
