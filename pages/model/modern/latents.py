@@ -29,6 +29,8 @@ def latents(model: str, text: str) -> None:
         st.info(f"{escape(model)}: {why} Choose stories above.")
     elif views.has_latents(config):
         own(model, text, config)
+    elif (why := views.why_none_fitted(model)) is not None:
+        st.info(f"{escape(model)}: {why} Choose stories above.")
     else:
         fitted(model, text, config)
 

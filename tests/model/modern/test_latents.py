@@ -11,7 +11,7 @@ from tfcore.measures.highlights.usual import PARAGRAPHS
 from tfcore.measures.one_text import one_text
 from tfcore.measures.text_loss import surprisal
 from tfcore.norms import rms_norm
-from tfcore.tokenizers.tokenizer import CharacterTokenizer
+from tfcore.tokenizers.tokenizer import CharacterTokenizer, NamedTokenizer
 from tfcore.views.finding import Statement
 from tfcore.views.model import latents as views
 from tfcore.views.model.latents import measure, say
@@ -103,6 +103,13 @@ def test_fitted_latents_are_the_singular_vectors_of_keys_beside_values(wiring):
     assert found.rotated.shape == (len(IDS), 0)
     apart = (found.rebuilt - found.made).astype(float)
     assert found.errors[1] == pytest.approx((apart[:, n_keys:] ** 2).sum() / (found.made[:, n_keys:] ** 2).sum())
+
+
+def test_paragraphs_without_a_known_token_are_passed_over():
+    model, tokenizer = small.model(**OF_BYTES), NamedTokenizer(["K"])
+    texts = PARAGRAPHS.read_text("utf-8").splitlines()[: measure.READ]
+    assert 0 < measure.fit(model, tokenizer).tokens == sum(text.count("K") for text in texts)
+    assert any("K" not in text for text in texts)
 
 
 @pytest.mark.parametrize(
@@ -207,6 +214,11 @@ def test_what_has_no_latents_is_a_sentence():
         measure.fit(small.model(qk_norm="head"), tokenizer)
     with pytest.raises(ValueError, match="trained with latents of its own"):
         measure.fit(small.model(**LATENT), tokenizer)
+    unread, words = NamedTokenizer(["∀", "∃"]), "its vocabulary has no token of the paragraphs of Wikipedia"
+    assert words in measure.why_none_fitted(small.model(**OF_BYTES), unread)
+    assert measure.why_none_fitted(small.model(**OF_BYTES), NamedTokenizer(["X", "∃"])) is None
+    with pytest.raises(ValueError, match=words):
+        measure.fit(small.model(**OF_BYTES), unread)
     with pytest.raises(ValueError, match="layer=4 must be between 0 and 3"):
         views.cached("stories", TEXT, 4, 25)
     with pytest.raises(ValueError, match="no token in this text"):

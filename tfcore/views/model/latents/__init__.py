@@ -65,6 +65,7 @@ def _patterns(source: Source, text: str, share: int | None) -> Float[ndarray, "l
     return attention_maps(_of_share(source, share), tokens_of(source, text).ids).patterns
 
 
+why_none_fitted = kept(measure.why_none_fitted, entries=64)
 fit_of = kept(measure.fit, entries=3)
 tokens_of = kept(_tokens, entries=64)
 vectors_of = kept(_vectors, entries=16)

@@ -38,6 +38,20 @@ def why_no_latents(config: ModelConfig) -> str | None:
     return None
 
 
+def why_none_fitted(model: Transformer, tokenizer: Tokenizer) -> str | None:
+    """Why no latents are fitted to a model that has none, or None: whoever never met the paragraphs' characters reads
+    nothing in them."""
+    if not any(_paragraphs(model, tokenizer)):
+        return "its vocabulary has no token of the paragraphs of Wikipedia that latents are fitted to."
+    return None
+
+
+def _paragraphs(model: Transformer, tokenizer: Tokenizer) -> list[list[int]]:
+    """The ids that latents are fitted to; of some vocabularies none."""
+    texts = PARAGRAPHS.read_text("utf-8").splitlines()[:READ]
+    return [tokenizer.encode(text)[: model.config.max_seq_len] for text in texts]
+
+
 def full_size(config: ModelConfig) -> int:
     """Numbers of the keys and values of one token in one layer."""
     return config.attention.kv_heads * (config.head_size + config.value_size)
@@ -71,15 +85,14 @@ def fit(model: Transformer, tokenizer: Tokenizer) -> LatentFit:
     arXiv:2502.07864, there with the rotation apart).
 
     Raises:
-        ValueError: a model that latents are not fitted to.
+        ValueError: a model that latents are not fitted to, or whose vocabulary has no token of these paragraphs.
     """
-    if (why := why_no_latents(model.config)) is not None:
+    if (why := why_no_latents(model.config) or why_none_fitted(model, tokenizer)) is not None:
         raise ValueError(f"no latents are fitted to this model: {why}")
     if has_latents(model.config):
         raise ValueError("this model was trained with latents of its own; none are fitted to it")
     layers, products, tokens = _layers(model.config), list[Tensor](), 0
-    for paragraph in PARAGRAPHS.read_text("utf-8").splitlines()[:READ]:
-        ids = tokenizer.encode(paragraph)[: model.config.max_seq_len]
+    for ids in filter(None, _paragraphs(model, tokenizer)):
         joined = keys_and_values(model, ids, layers)
         products.append(joined.mT @ joined)
         tokens += len(ids)
