@@ -7,7 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.architecture.sources import ROOT, broken, files
+from tests.architecture.sources import ROOT, broken, files, imports
+from tests.pages.short import ALWAYS, SHORT
 
 
 def prints(source: str) -> list[int]:
@@ -36,6 +37,41 @@ def test_tensors_do_not_share_the_memory_of_kept_results():
 
 def test_a_tensor_that_shares_memory_is_found():
     assert shares_memory("a = torch.tensor(x)\nb = torch.from_numpy(x)") == [2]
+
+
+def copied(source: str) -> list[str]:
+    """What tests of pages shorten, imported from where it is defined: a copy is short or not by when it was made."""
+    return [f"{module}.{name}" for module, name in imports(source) if f"{module}.{name}" in ALWAYS | SHORT]
+
+
+def test_what_tests_shorten_is_read_where_it_is_defined():
+    assert broken(copied, files("tfcore", "pages")) == {}
+
+
+def test_a_copy_of_what_is_shortened_is_found():
+    name = next(name for name in SHORT if name.endswith("LENGTHS"))
+    module = name.removesuffix(".LENGTHS")
+    assert copied(f"from {module} import LENGTHS, Form\nfrom {module} import Form") == [name]
+
+
+def skips(source: str) -> list[int]:
+    """Lines that skip a test where a real model is not offered: without the fixture `real_models` none ever is."""
+    asking = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.If) and "pytest.skip(" in ast.unparse(node.body):
+            asking.append(node.test)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("skipif"):
+            asking += node.args
+    return [one.lineno for one in asking if re.search(r"\b(available|installed)\(", ast.unparse(one))]
+
+
+def test_no_test_is_skipped_for_want_of_a_real_model_but_by_the_fixture():
+    assert broken(skips, [path for path in files("tests") if path.name != "conftest.py"]) == {}
+
+
+def test_a_test_that_skips_by_itself_is_found():
+    source = "@skipif('minilm' not in available())\ndef f():\n    if x not in installed():\n        pytest.skip()"
+    assert sorted(skips(source)) == [1, 3]
 
 
 OWN = [*files("tfcore", "pages", "benchmarks", "tools", "deploy", "tests"), ROOT / "app.py"]

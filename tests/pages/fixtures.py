@@ -13,7 +13,6 @@ import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 
 import tfcore
-from pages.inference.kv_cache import choices as _kv_cache
 from pages.ui import page
 from pages.ui.loading import own_models
 from pages.ui.work import jobs, runs
@@ -21,14 +20,11 @@ from pages.ui.work.run_records import Limits
 from pages.ui.work.workers import Workers
 from tests import own_folders
 from tests.e2e.serving import without_traceback
-from tests.pages.short import SHORT
+from tests.pages.short import ALWAYS, SHORT
 from tests.pages.waiting import SOON
 from tests.real import real
 from tfcore.loading.real_models import MODELS, SETTING
 from tfcore.views import kept
-from tfcore.views.experts.balance import measure as balance
-from tfcore.views.foundations.positions.measure import learned as learned_positions
-from tfcore.views.inference.long_context.measure import timing as attention_timing
 
 
 @pytest.fixture(scope="session")
@@ -59,30 +55,15 @@ def _real_models_read_once(monkeypatch) -> None:
 
 
 @pytest.fixture
-def _short_training(monkeypatch):
-    """The model that the page on positions trains is there after a few steps: what it learns is tested elsewhere.
-
-    The page on the KV cache writes a few tokens. That on balance trains on few letters.
-    """
-    monkeypatch.setattr(learned_positions, "STEPS", 20)
-    monkeypatch.setattr(balance, "ROWS", 2)
-    monkeypatch.setattr(balance, "SEQ", 12)
-    monkeypatch.setattr(balance, "HELD_OUT", 2)
-    monkeypatch.setattr(_kv_cache, "STEPS", 16)
-    monkeypatch.setattr(_kv_cache, "MOST", 24)
+def _shortened(monkeypatch):
+    for place, value in ALWAYS.items():
+        monkeypatch.setattr(place, value)
 
 
 @pytest.fixture
 def _open_drawers(monkeypatch):
     """What says how things are computed is there without a click."""
     monkeypatch.setattr(page, "OPEN", True)
-
-
-@pytest.fixture
-def _short_texts(monkeypatch):
-    """Attention is timed on short texts only."""
-    monkeypatch.setattr(attention_timing, "LENGTHS", (128, 256))
-    monkeypatch.setattr(attention_timing, "REPEATS", 1)
 
 
 _kept_by = {"short": False}  # whether what the caches hold was computed by tests that ask for `short`
@@ -159,9 +140,8 @@ def on_a_page(
     unchecked,  # what a page calls is tested without it
     _components_of_packages,
     _real_models_read_once,
-    _short_training,
+    _shortened,
     _open_drawers,
-    _short_texts,
     _own_results,
     _own_jobs,
     _own_runs,

@@ -1,9 +1,21 @@
-"""What is shortened where every page is visited many times: trainings, networks and measurements, not what is shown."""
+"""What is shortened in tests of pages: trainings, networks and measurements, not what is shown."""
 
 from functools import partial
 
 from tfcore.training.growing import GrowConfig
 
+# Everywhere: what a model learns in more steps is tested elsewhere, and attention is timed on short texts only.
+ALWAYS: dict[str, object] = {
+    "tfcore.views.foundations.positions.measure.learned.STEPS": 20,
+    "tfcore.views.experts.balance.measure.ROWS": 2,
+    "tfcore.views.experts.balance.measure.SEQ": 12,
+    "tfcore.views.experts.balance.measure.HELD_OUT": 2,
+    "tfcore.views.inference.long_context.measure.timing.LENGTHS": (128, 256),
+    "tfcore.views.inference.long_context.measure.timing.REPEATS": 1,
+    "pages.inference.kv_cache.choices.STEPS": 16,
+    "pages.inference.kv_cache.choices.MOST": 24,
+}
+# Where every page is visited many times.
 SHORT: dict[str, object] = {
     "pages.foundations.masks.without_mask.STEPS": 4,
     "tfcore.training.recurrent.alignment.TESTED": 2,

@@ -7,19 +7,23 @@ import pytest
 from pages.inference.quantisation.choices import first_model
 from tests.pages import visits
 from tests.pages.clicks import record_clicks
-from tfcore import available
 from tfcore.training.ladder import SHIPPED, rows_of
 from tfcore.views.inference.quantisation.measure import gguf_block
 
 opened = partial(visits.opened, "inference/quantisation/page.py")
 
 
-def test_it_begins_with_a_row_of_a_real_model_where_one_is_there():
+def test_it_begins_with_a_row_of_a_model_that_ships_where_no_real_one_is():
     test = opened()
     assert test.selectbox(key="model").value == first_model()
-    assert (first_model() == "minilm") == ("minilm" in available())
+    assert first_model() == "stories"
     assert test.selectbox(key="format").value == "int4"
     assert "What to see." in visits.said(test, "markdown")
+
+
+@pytest.mark.usefixtures("real_models")
+def test_minilm_is_what_it_begins_with():
+    assert opened().selectbox(key="model").value == first_model() == "minilm"
 
 
 def test_only_integers_have_a_minimum():
@@ -44,7 +48,7 @@ def test_a_click_on_a_cell_opens_the_matrix(monkeypatch):
     assert len(clicked["errors"]) == 5
 
 
-@pytest.mark.skipif("smollm2" not in available(), reason="smollm2 was not fetched")
+@pytest.mark.usefixtures("real_models")
 def test_weights_that_were_rounded_before_are_called_so():
     assert "quantised already" in visits.said(opened(model="smollm2"), "markdown")
 

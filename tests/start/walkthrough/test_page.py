@@ -16,7 +16,7 @@ from tests.nightly import often
 from tests.pages import visits
 from tests.pages.figures import array, figures, scenes
 from tests.pages.visits import run
-from tfcore import available, shipped
+from tfcore import shipped
 from tfcore.attention import EachNorm, WholeNorm
 from tfcore.norms import rms_norm
 from tfcore.part_configs import ExpertsConfig
@@ -122,9 +122,9 @@ def test_of_a_long_text_the_last_tokens_are_walked():
 
 
 @pytest.mark.parametrize(("name", "said"), [("stories", "the next"), ("fill", "masked one"), ("minilm", "a vector")])
-def test_the_first_stage_says_what_comes_out_of_this_model(name, said):
-    if name not in available():
-        pytest.skip(f"{name} is not here")
+def test_the_first_stage_says_what_comes_out_of_this_model(name, said, request):
+    if name == "minilm":
+        request.getfixturevalue("real_models")
     assert said in words(cache.model(name)[0].config, "characters", 0, "").see
 
 

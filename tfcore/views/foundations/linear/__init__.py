@@ -23,7 +23,7 @@ from tfcore.training import alike_loop
 from tfcore.training.alike import Comparison, accuracy_ranges
 from tfcore.training.mixing import comparison, lengths
 from tfcore.training.mixing.comparison import KINDS, MixingConfig, MixingTask
-from tfcore.training.mixing.lengths import LENGTHS, LengthConfig, TimedLengths
+from tfcore.training.mixing.lengths import LengthConfig, TimedLengths
 from tfcore.training.mixing.pairs import pair_rows
 from tfcore.views.alike import accuracy_by_place, course_view, places_view
 from tfcore.views.finding import state as stated
@@ -367,15 +367,15 @@ def time_by_length(config: LengthConfig | None = None, *, so_far: Sequence[Timed
 def memory(config: LengthConfig | None = None) -> View:
     """Numbers that generation keeps for the next token, by length: keys and values, or one state."""
     used = lengths.kept_lengths().config if config is None else config
-    columns = {"keys and values": [used.kept_numbers("attention", n) for n in LENGTHS]}
-    columns["state"] = [used.kept_numbers("recurrent", n) for n in LENGTHS]
+    columns = {"keys and values": [used.kept_numbers("attention", n) for n in lengths.LENGTHS]}
+    columns["state"] = [used.kept_numbers("recurrent", n) for n in lengths.LENGTHS]
     return View(
         key="memory",
         title="Kept for the next token",
         result=columns,
         chart=memory_figure(used, height=380),
         min_width=220,
-        findings=(say.kept_at(used, LENGTHS[-1]),),
-        table=lambda: pd.DataFrame({"tokens": LENGTHS, **columns}),
+        findings=(say.kept_at(used, lengths.LENGTHS[-1]),),
+        table=lambda: pd.DataFrame({"tokens": lengths.LENGTHS, **columns}),
         code=(LengthConfig.kept_numbers,),
     )

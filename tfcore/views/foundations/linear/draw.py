@@ -12,8 +12,9 @@ from tfcore.charts import kit, theme
 from tfcore.charts.alike import NetworkStyle
 from tfcore.charts.tokens import MOST_LABELS, token_heatmap
 from tfcore.training.alike import Repeats, SeedRange, accuracy_ranges
+from tfcore.training.mixing import lengths
 from tfcore.training.mixing.comparison import NAMED, SWEPT, MixedKind
-from tfcore.training.mixing.lengths import LENGTHS, Form, LengthConfig, TimedLengths
+from tfcore.training.mixing.lengths import Form, LengthConfig, TimedLengths
 from tfcore.views.foundations.linear.measure import PAIRS, ROWS_OF_RECALL, CarriedState, RecallRow, StoredPairs
 
 STYLES: dict[MixedKind, NetworkStyle] = {
@@ -199,7 +200,7 @@ def lengths_figure(timed: TimedLengths, height: int) -> go.Figure:
     times = [time for trace in data for time in trace["y"]] or [1.0]
     layout = theme.base_layout(
         height,
-        xaxis=_logarithmic("tokens", LENGTHS),
+        xaxis=_logarithmic("tokens", lengths.LENGTHS),
         yaxis=_powers("milliseconds", min(times), max(times)),
         margin={"t": 56},
     )
@@ -211,11 +212,14 @@ def memory_figure(config: LengthConfig, height: int) -> go.Figure:
     data = []
     kept: dict[Form, str] = {"attention": "keys and values", "recurrent": "state"}
     for form, name in kept.items():
-        y = [config.kept_numbers(form, n) for n in LENGTHS]
-        data.append(_marked(LENGTHS, y, name, FORM_STYLES[form], f"{name}, %{{x:,}} tokens: %{{y:,}} numbers"))
+        y = [config.kept_numbers(form, n) for n in lengths.LENGTHS]
+        data.append(_marked(lengths.LENGTHS, y, name, FORM_STYLES[form], f"{name}, %{{x:,}} tokens: %{{y:,}} numbers"))
     low, high = (end([y for trace in data for y in trace["y"]]) for end in (min, max))
     layout = theme.base_layout(
-        height, xaxis=_logarithmic("tokens", LENGTHS), yaxis=_powers("numbers kept", low, high), margin={"t": 40}
+        height,
+        xaxis=_logarithmic("tokens", lengths.LENGTHS),
+        yaxis=_powers("numbers kept", low, high),
+        margin={"t": 40},
     )
     return theme.build(data, layout)
 

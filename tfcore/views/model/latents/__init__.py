@@ -107,7 +107,7 @@ def cached(model: Source, text: str, layer: int, share: int) -> View:
         min_width=640,
         formula=FORMULAS[has_latents(config)],
         papers=PAPERS,
-        terms=("multi-head latent attention (MLA)",),
+        terms=("KV cache",),
         code=(
             (LatentAttention.keys_and_values, measure.own_vectors)
             if has_latents(config)

@@ -9,10 +9,9 @@ import numpy as np
 from tfcore.measures.token_text import visible
 from tfcore.training.multi_token import SecondGuesses
 from tfcore.views.finding import Finding, Statement, state
+from tfcore.views.model.modern import measure
 from tfcore.views.model.modern.measure import (
     READ,
-    ROUNDS,
-    SPEED,
     FirstTokenWeights,
     SecondWave,
     Switch,
@@ -133,10 +132,10 @@ def timed_models() -> Statement:
         "timed models",
         "Times: measured here and now on models of width {width} with {layers} layers (prefill of {read} tokens), the "
         "fastest of up to {rounds} runs.",
-        width=SPEED["d_model"],
-        layers=SPEED["n_layers"],
+        width=measure.SPEED["d_model"],
+        layers=measure.SPEED["n_layers"],
         read=READ,
-        rounds=ROUNDS,
+        rounds=measure.ROUNDS,
     )
 
 

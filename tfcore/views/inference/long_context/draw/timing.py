@@ -9,7 +9,8 @@ import plotly.graph_objects as go
 
 from tfcore.charts import kit, theme
 from tfcore.views.inference.long_context.draw.cost import lengths_axis
-from tfcore.views.inference.long_context.measure.timing import LENGTHS, Timed
+from tfcore.views.inference.long_context.measure import timing
+from tfcore.views.inference.long_context.measure.timing import Timed
 
 STYLE = {"naive": ("plain", "@cat1", "diamond"), "fused": ("fused", "@cat0", "circle")}
 
@@ -61,7 +62,7 @@ def _panel(
     low, high = min([span[0], *(y - 0.1 for y in ys)]), max([span[1], *(y + 0.1 for y in ys)])
     layout = theme.base_layout(
         height,
-        xaxis=lengths_axis(np.array(LENGTHS), 1),
+        xaxis=lengths_axis(np.array(timing.LENGTHS), 1),
         margin={"t": 60},
         yaxis=kit.axis(
             title, [low, high], log=True, fixed=True, tickvals=[10.0**p for p in names], ticktext=list(names.values())
