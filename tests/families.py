@@ -15,9 +15,10 @@ from tempfile import TemporaryDirectory
 import torch
 import transformers
 
-from tests.parity.checkpoints import BOTH, DECODERS, ENCODERS, PICTURES, SOUNDS, written
+from tests.parity.checkpoints import BOTH, COMPOSITES, DECODERS, ENCODERS, PICTURES, SOUNDS, written
 from tfcore.loading.against_transformers import Discrepancy, compared
 from tfcore.loading.families import FAMILIES
+from tfcore.loading.families.text_parts import COMPOSITES as OF_TEXTS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "models.md"
 NONE = "none"  # of a family without attention
@@ -33,7 +34,7 @@ def table_in(page: str) -> dict[str, tuple[str, ...]]:
 
 
 def table(of_families: Mapping[str, list[list[Discrepancy]]], page: str = "") -> str:
-    """The rows as a Markdown table, in the order of FAMILIES, and what they were measured with.
+    """The rows as a Markdown table, in the order of FAMILIES and COMPOSITES, and what they were measured with.
 
     Args:
         page: has the rows of other families.
@@ -52,7 +53,7 @@ def table(of_families: Mapping[str, list[list[Discrepancy]]], page: str = "") ->
         said = ("the same" if all(one.is_equal for one in tokens) else "others") if tokens else ""
         differences = " | ".join(NONE if one is None else f"{one:.0e}" for one in largest.values())
         rows[family] = f"| `{family}` | {len(every)} | {differences} | {said} |"
-    lines += [rows[family] for family in FAMILIES if family in rows]
+    lines += [rows[family] for family in [*FAMILIES, *OF_TEXTS] if family in rows]
     machine = f"{platform.machine()}, torch {torch.__version__}, transformers {transformers.__version__}"
     return "\n" + "\n".join(lines) + f"\n\nIn float32 on a CPU: {machine}.\n\n"
 
@@ -60,7 +61,7 @@ def table(of_families: Mapping[str, list[list[Discrepancy]]], page: str = "") ->
 def main(*only: str) -> None:
     """Compare every config, of some families alone where they are named, and write the table."""
     of_families = defaultdict(list)
-    for kind, settings in (DECODERS | ENCODERS | BOTH | PICTURES | SOUNDS).values():
+    for kind, settings in (DECODERS | COMPOSITES | ENCODERS | BOTH | PICTURES | SOUNDS).values():
         family = kind.config_class.model_type
         if only and family not in only:
             continue

@@ -5,7 +5,7 @@ from pathlib import Path
 import transformers as hf
 from tokenizers import Tokenizer
 
-from tests.parity.checkpoints import STACK, written
+from tests.parity.checkpoints import QWEN_WITHIN, SEES, STACK, VISUAL, with_texts, written
 from tests.tokenizers.test_foreign_tokenizers import byte_level, pieces, unigram, word_piece
 
 SHAPE = {
@@ -57,6 +57,16 @@ FAMILIES = {
         hf.Gemma3ForCausalLM,
         GROUPED | {"vocab_size": 400, "head_dim": 10, "sliding_window": 9, "num_hidden_layers": 7},
         pieces,
+    ),
+    "gemma3 that sees": (
+        hf.Gemma3ForConditionalGeneration,
+        with_texts(GROUPED | {"vocab_size": 400, "head_dim": 10, "sliding_window": 9}, SEES),
+        pieces,
+    ),
+    "qwen2-vl": (
+        hf.Qwen2VLForConditionalGeneration,
+        with_texts(QWEN_WITHIN | {"vocab_size": 330, "max_position_embeddings": 48}, VISUAL | {"hidden_size": 24}),
+        byte_level,
     ),
     "bloom": (hf.BloomForCausalLM, {"vocab_size": 330, "hidden_size": 24, "n_layer": 3, "n_head": 6}, byte_level),
     "falcon": (

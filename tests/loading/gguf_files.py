@@ -25,6 +25,7 @@ INTERLEAVED = (
     "nemotron_h_moe",
 )  # rows of q and k
 ADDED = ("gemma", "gemma2", "gemma3", "nemotron", "qwen3next", "qwen35", "qwen35moe")  # to whose scales of norms 1 is
+SEEING = ("qwen2vl", "qwen3vl", "qwen3vlmoe")  # which are written with settings of pictures
 DELTA = ("qwen3next", "qwen35", "qwen35moe")
 STATEFUL = ("mamba2", "falcon-h1", "granitehybrid", "nemotron_h", "nemotron_h_moe")
 QUANTISED = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0")
@@ -129,6 +130,9 @@ MODELS: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "mistral": ("llama", hf.MistralForCausalLM, SHAPE | {"sliding_window": None}),
     "qwen2": ("qwen2", hf.Qwen2ForCausalLM, SHAPE | {"rms_norm_eps": 1e-3}),
     "qwen3": ("qwen3", hf.Qwen3ForCausalLM, SHAPE | {"head_dim": 32}),
+    "qwen2-vl": ("qwen2vl", hf.Qwen2ForCausalLM, SHAPE | {"rope_theta": 500.0}),
+    "qwen3-vl": ("qwen3vl", hf.Qwen3ForCausalLM, SHAPE | {"head_dim": 32}),
+    "qwen3-vl mixture": ("qwen3vlmoe", hf.Qwen3MoeForCausalLM, SHAPE | EXPERTS | {"norm_topk_prob": True}),
     "gemma": ("gemma", hf.GemmaForCausalLM, SHAPE | {"head_dim": 32}),
     "gemma2": ("gemma2", hf.Gemma2ForCausalLM, SHAPE | {"head_dim": 32, "sliding_window": 5, **SCALE}),
     "gemma3": (
@@ -317,6 +321,9 @@ def write(
     writer.add_context_length(next((length for length in lengths if length), 2048))
     writer.add_embedding_length(c.hidden_size)
     writer.add_head_count(getattr(c, "num_attention_heads", 0))
+    if architecture in SEEING:
+        writer.add_rope_dimension_sections([2, 3, 3, 0])
+        writer.add_num_deepstack_layers(1)
     if architecture in ("mamba2", "falcon-h1"):
         add_states(writer, c)
     elif architecture in DELTA:

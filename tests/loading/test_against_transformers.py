@@ -1,5 +1,7 @@
 """A person's own checkpoint is compared with `transformers`, and a difference is named by its part."""
 
+from typing import Any
+
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -7,14 +9,15 @@ from safetensors.torch import load_file, save_file
 from tests.families import NONE, PAGE, table_in
 from tests.nightly import nightly
 from tests.own_folders import write
-from tests.parity.checkpoints import BOTH, DECODERS, ENCODERS, PICTURES, SOUNDS, written
+from tests.parity.checkpoints import BOTH, COMPOSITES, DECODERS, ENCODERS, PICTURES, SOUNDS, written
 from tfcore.__main__ import main
 from tfcore.loading import against_transformers
 from tfcore.loading.against_transformers import TOLERANCE, compared
 from tfcore.loading.checkpoints import load
 from tfcore.loading.families import FAMILIES as SUPPORTED
+from tfcore.loading.families.text_parts import COMPOSITES as OF_TEXTS
 
-EVERY = DECODERS | ENCODERS | BOTH | PICTURES | SOUNDS
+EVERY: dict[str, tuple[Any, Any]] = DECODERS | COMPOSITES | ENCODERS | BOTH | PICTURES | SOUNDS
 
 
 def parts(found):
@@ -83,7 +86,7 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path, monkeypatch, capsys):
 
 def test_every_family_stands_in_the_table_of_differences():
     rows = table_in(PAGE.read_text("utf-8"))
-    assert rows.keys() == SUPPORTED.keys()
+    assert rows.keys() == SUPPORTED.keys() | OF_TEXTS.keys()
     # Mamba-2 has no attention maps, DINOv2 no head
     without = ["mamba2", "dinov2", "dinov2_with_registers"]
     assert [family for family, row in rows.items() if NONE in row] == without

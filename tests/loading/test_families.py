@@ -10,12 +10,16 @@ import transformers as hf
 from safetensors.torch import load_file, save_file
 
 from tests.architecture.sources import ROOT
+from tests.own_folders import write
+from tests.parity.checkpoints import COMPOSITES as WITHIN
 from tests.parity.test_families import BOTH, DECODERS, ENCODERS, TOLERANCE, written
 from tests.small import difference, ids
 from tfcore import CheckpointError, load
 from tfcore.config import ModelConfig
 from tfcore.loading.families import FAMILIES, config_of, family_of
 from tfcore.loading.families.config_values import ConfigValues, NoTensors
+from tfcore.loading.families.text_parts import COMPOSITES
+from tfcore.loading.special_tokens import special_tokens
 from tfcore.part_configs import RopeScaling
 
 EVERY: dict[str, tuple[Any, Any]] = DECODERS | ENCODERS | BOTH
@@ -185,6 +189,50 @@ def test_absent_fields_mean_what_they_mean_to_transformers(kind):
     assert config_of(family, bare, NoTensors()) == config_of(family, settings_of(kind, **said), NoTensors())
 
 
+@pytest.mark.parametrize("kind", list(COMPOSITES))
+def test_absent_fields_of_a_decoder_within_mean_what_they_mean_to_transformers(kind):
+    bare = {"model_type": kind, "text_config": {}}
+    full = json.loads(json.dumps(hf.AutoConfig.for_model(kind, text_config={}).to_dict(), default=str))
+    assert full["text_config"].keys() > {"hidden_size", "vocab_size"}
+    assert config_of(family_of(bare), bare, NoTensors()) == config_of(family_of(full), full, NoTensors())
+
+
+def test_the_first_files_of_qwen2_vl_have_no_part_of_their_own_for_texts():
+    """As published with Qwen2-VL-2B."""
+    own = {"hidden_size": 1536, "num_attention_heads": 12, "num_key_value_heads": 2, "num_hidden_layers": 28}
+    own |= {"rms_norm_eps": 1e-6, "max_window_layers": 28, "tie_word_embeddings": True, "vocab_size": 151_936}
+    rotated = {"rope_theta": 1e6, "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]}}
+    flat = {"model_type": "qwen2_vl", "vision_config": {"hidden_size": 1536}, **own, **rotated}
+    nested = {"model_type": "qwen2_vl", "text_config": own | rotated, "vision_config": {}}
+    config = config_of(family_of(flat), flat, NoTensors())
+    assert config == config_of(family_of(nested), nested, NoTensors())
+    assert (config.d_model, config.positions.base, config.positions.scaling) == (1536, 1e6, None)
+    theirs = hf.AutoConfig.for_model(**flat).text_config
+    assert (theirs.hidden_size, theirs.rope_parameters["rope_theta"]) == (1536, 1e6)
+
+
+@pytest.mark.parametrize("before", ["model.language_model.", "language_model.model.", "model.text_model."])
+def test_a_decoder_within_is_found_under_each_name_it_has_had(tmp_path, before):
+    kind, settings = WITHIN["llava"]
+    written(kind, settings, tmp_path)
+    first = load(tmp_path, device="cpu")[0]
+    edit_weights(tmp_path, lambda w: rename(w, r"^language_model\.model\.", before))
+    again = load(tmp_path, device="cpu")[0]
+    for name, weights in first.state_dict().items():
+        assert torch.equal(weights, again.state_dict()[name]), name
+
+
+def test_a_text_ends_where_the_settings_of_the_decoder_within_say_so(tmp_path):
+    write(tmp_path, "gemma3 that sees")
+    folder = tmp_path / "gemma3 that sees"
+    edit_config(
+        folder, text_config=json.loads((folder / "config.json").read_text())["text_config"] | {"eos_token_id": 9}
+    )
+    (folder / "generation_config.json").unlink(missing_ok=True)
+    tokenizer = load(folder, device="cpu")[1]
+    assert 9 in special_tokens(folder, tokenizer).ends
+
+
 def test_aliases_and_nulls():
     values = {"hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 6, "n_inner": None}
     config = config_of(FAMILIES["gpt2"], values, NoTensors())
@@ -225,9 +273,31 @@ def test_t5_scales_before_a_tied_head_alone():
 
 REFUSED = {
     "nearly a family": (
-        "qwen2_vl",
+        "qwen2_vla",
         {},
-        f"model_type='qwen2_vl' is not supported; of the {len(FAMILIES)} that are, the nearest by name: qwen2, ",
+        f"model_type='qwen2_vla' is not supported; of the {len(FAMILIES | COMPOSITES)} that are, the nearest by name: ",
+    ),
+    "a decoder of no known family": (
+        "llava",
+        {"text_config": {"model_type": "fuyu"}},
+        "text_config: model_type='fuyu' is not supported; docs/models.md has those that are",
+    ),
+    "no decoder": ("llava", {}, "text_config=None must be an object with the settings of the decoder of texts"),
+    "a decoder in a list": ("gemma3", {"text_config": [7]}, "text_config=[7] must be an object"),
+    "a setting of a decoder": (
+        "gemma3",
+        {"text_config": {"use_bidirectional_attention": True}},
+        "use_bidirectional_attention=True is not supported; supported: False",
+    ),
+    "a decoder in few bits": (
+        "gemma3",
+        {"text_config": {}, "quantization_config": {"bits": 4}},
+        "text_config: quantization_config={'bits': 4} is not supported",
+    ),
+    "another head than a decoder's": (
+        "gemma3",
+        {"architectures": ["Gemma3ForSequenceClassification"], "text_config": {}},
+        "supported: Gemma3ForConditionalGeneration, of which the decoder of texts is read",
     ),
     "no family": ("llama", {"model_type": "mamba"}, "model_type='mamba' is not supported; of the "),
     "mamba2's norm": ("mamba2", {"rms_norm": False}, "rms_norm=False is not supported; supported: True"),

@@ -774,6 +774,85 @@ BARTS = (
     hf.MarianMTModel,
 )
 
+# Models that see or hear, of which the decoder of texts is compared; what sees or hears is as small as may be.
+SEES = {"hidden_size": 16, "intermediate_size": 20, "num_hidden_layers": 1, "num_attention_heads": 2}
+SEES |= {"image_size": 28, "patch_size": 14}
+CLIP = SEES | {"model_type": "clip_vision_model"}
+SIGLIP = SEES | {"model_type": "siglip_vision_model"}
+VISUAL = {"depth": 1, "hidden_size": 16, "intermediate_size": 20, "num_heads": 2, "num_position_embeddings": 16}
+HEARS = {"num_mel_bins": 8, "max_source_positions": 20}
+THREE_OF_ONE = {"rope_type": "default", "rope_theta": 100.0, "mrope_section": [1, 1, 0]}
+QWEN_WITHIN = SHAPE | {"num_key_value_heads": 3, "rope_parameters": THREE_OF_ONE}
+
+
+def with_texts(texts, sees, model_type=None, **more):
+    """The settings of a model that sees and has such a decoder of texts, of a family that may be chosen or not."""
+    return {"text_config": texts | ({"model_type": model_type} if model_type else {}), "vision_config": sees, **more}
+
+
+COMPOSITES = {
+    "gemma 3 that sees": (hf.Gemma3ForConditionalGeneration, with_texts(GEMMA | {"num_hidden_layers": 7}, SEES)),
+    "qwen2-vl": (hf.Qwen2VLForConditionalGeneration, with_texts(QWEN_WITHIN, VISUAL | {"hidden_size": 24})),
+    "qwen2.5-vl, tied": (
+        hf.Qwen2_5_VLForConditionalGeneration,
+        with_texts(QWEN_WITHIN, VISUAL | {"out_hidden_size": 24}, tie_word_embeddings=True),
+    ),
+    "qwen3-vl": (
+        hf.Qwen3VLForConditionalGeneration,
+        with_texts(
+            GROUPED | {"rope_parameters": THREEFOLD | {"partial_rotary_factor": 1.0, "mrope_section": [2, 2, 1]}},
+            VISUAL | {"out_hidden_size": 24, "deepstack_visual_indexes": [0]},
+        ),
+    ),
+    "qwen3.5 that sees": (
+        hf.Qwen3_5ForConditionalGeneration,
+        with_texts(
+            {name: n for name, n in NEXT.items() if "expert" not in name} | {"rope_parameters": THREEFOLD},
+            VISUAL | {"out_hidden_size": 24},
+        ),
+    ),
+    "qwen3.5-moe that sees": (
+        hf.Qwen3_5MoeForConditionalGeneration,
+        with_texts(NEXT | {"rope_parameters": THREEFOLD}, VISUAL | {"out_hidden_size": 24}),
+    ),
+    "mistral 3": (
+        hf.Mistral3ForConditionalGeneration,
+        with_texts(GROUPED | {"sliding_window": 4}, SEES | {"model_type": "pixtral", "head_dim": 8}, "mistral"),
+    ),
+    "mistral 3 with ministral 3": (
+        hf.Mistral3ForConditionalGeneration,
+        with_texts(GROUPED, SEES | {"model_type": "pixtral", "head_dim": 8}, "ministral3", tie_word_embeddings=False),
+    ),
+    "smolvlm": (hf.SmolVLMForConditionalGeneration, with_texts(GROUPED, SEES, "llama", pad_token_id=0)),
+    "idefics3, tied": (
+        hf.Idefics3ForConditionalGeneration,
+        with_texts(GROUPED, SEES, "llama", pad_token_id=0, tie_word_embeddings=True),
+    ),
+    "llava": (hf.LlavaForConditionalGeneration, with_texts(GROUPED | {"rope_parameters": YARN}, CLIP, "llama")),
+    "llava, gemma": (hf.LlavaForConditionalGeneration, with_texts(GROUPED | {"pad_token_id": 0}, CLIP, "gemma")),
+    "llava-next": (hf.LlavaNextForConditionalGeneration, with_texts(GROUPED, CLIP, "mistral")),
+    "llava-onevision": (
+        hf.LlavaOnevisionForConditionalGeneration,
+        with_texts(SHAPE | {"num_key_value_heads": 3}, SIGLIP, "qwen2"),
+    ),
+    "internvl": (hf.InternVLForConditionalGeneration, with_texts(SHAPE | {"num_key_value_heads": 3}, SEES, "qwen2")),
+    "lfm2-vl": (
+        hf.Lfm2VlForConditionalGeneration,
+        with_texts(LFM2, SEES | {"model_type": "siglip2_vision_model", "num_patches": 16}, "lfm2"),
+    ),
+    "qwen2-audio": (
+        hf.Qwen2AudioForConditionalGeneration,
+        {
+            "text_config": SHAPE | {"model_type": "qwen2", "num_key_value_heads": 3},
+            "audio_config": HEARS | {f"encoder_{name}": n for name, n in STACK.items()} | {"d_model": 24},
+        },
+    ),
+    "voxtral": (
+        hf.VoxtralForConditionalGeneration,
+        {"text_config": GROUPED | {"model_type": "llama"}, "audio_config": HEARS | SEES},
+    ),
+}
+
 
 def written(kind, settings, folder, **options):
     """A model of `transformers` with random weights, its attention far from uniform, and its folder."""

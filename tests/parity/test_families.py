@@ -9,7 +9,7 @@ import transformers as hf
 from transformers.models.mpt import modeling_mpt
 
 from tests.nightly import often_named
-from tests.parity.checkpoints import BOTH, DECODERS, ENCODERS, FALCON_RW, MPT, PICTURES, SOUNDS, written
+from tests.parity.checkpoints import BOTH, COMPOSITES, DECODERS, ENCODERS, FALCON_RW, MPT, PICTURES, SOUNDS, written
 from tests.parity.comparing import TOLERANCE, alike, assert_patterns, assert_scores, padding
 from tests.small import difference, ids
 from tfcore import load
@@ -24,6 +24,7 @@ def first_of_each(cases):
     return {kind.config_class.model_type: name for name, (kind, _) in reversed(cases.items())}.values()
 
 
+OF_TEXTS = ("gemma 3 that sees", "qwen2-vl", "voxtral")  # of each way to write settings and names
 PLACES = torch.arange(13).expand(2, 13)
 
 
@@ -44,7 +45,7 @@ def assert_stack(activations, prefix, n, hidden, attentions, real, attending=Non
     assert_patterns(activations, prefix + "blocks.{}.attn.pattern", attentions, real, attending)
 
 
-@pytest.mark.parametrize("case", often_named(DECODERS, *first_of_each(DECODERS)))
+@pytest.mark.parametrize("case", often_named(DECODERS | COMPOSITES, *first_of_each(DECODERS), *OF_TEXTS))
 def test_decoders(tmp_path, case):
     kind, settings = case
     theirs = written(kind, settings, tmp_path)

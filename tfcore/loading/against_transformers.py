@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +64,8 @@ def compared(path: str | Path, seed: int = 0) -> list[Discrepancy]:
     draws, n = torch.Generator().manual_seed(seed), max(2, min(TOKENS, ours.config.max_seq_len - WRITTEN))
     ids, answer = (torch.randint(ours.config.vocab_size, (1, seq), generator=draws) for seq in (n, n // 2))
     shape = ours.config.input_shape
-    if (padding := getattr(theirs.config, "pad_token_id", None)) is not None:  # in no text; some give it no position
-        ids, answer = (torch.where(one == padding, (one + 1) % ours.config.vocab_size, one) for one in (ids, answer))
+    for number in _never_typed(theirs.config):
+        ids, answer = (torch.where(one == number, (one + 1) % ours.config.vocab_size, one) for one in (ids, answer))
     read = ids if shape is None else torch.randn(1, *shape, generator=draws)
     with torch.inference_mode():
         found = [*_of_a_pass(ours, theirs, read, answer)]
@@ -73,6 +74,14 @@ def compared(path: str | Path, seed: int = 0) -> list[Discrepancy]:
     if tokenizer is not None and place.is_dir():
         found.append(_of_texts(tokenizer, place))
     return found
+
+
+def _never_typed(config: Any) -> Iterable[int]:
+    """Tokens that stand in no text: padding, to which some give no position, and places of pictures and sounds."""
+    for settings in (config, getattr(config, "text_config", config)):
+        for what, end in product(("pad", "image", "video", "audio"), ("id", "index")):
+            if isinstance(number := getattr(settings, f"{what}_token_{end}", None), int):
+                yield number
 
 
 def _theirs(place: Path) -> Any:

@@ -278,6 +278,9 @@ KINDS = {
     "llama": GgufKind("llama", _LLAMA, interleaved=True),  # Mistral's are called llama, too
     "qwen2": GgufKind("qwen2", _LLAMA),
     "qwen3": GgufKind("qwen3", _LLAMA),
+    "qwen2vl": GgufKind("qwen2", _LLAMA),  # the decoder of texts of Qwen2-VL and Qwen2.5-VL, and so on
+    "qwen3vl": GgufKind("qwen3", _LLAMA),
+    "qwen3vlmoe": GgufKind("qwen3_moe", _MIXTURE),
     "qwen2moe": GgufKind("qwen2_moe", _SHARED),
     "qwen3moe": GgufKind("qwen3_moe", _MIXTURE),
     "olmoe": GgufKind("olmoe", _MIXTURE),
@@ -322,7 +325,15 @@ KINDS = {
 }
 MIXTURE_OF_LLAMAS = GgufKind("mixtral", _MIXTRAL, interleaved=True)  # also called llama
 FALCON_OF_TWO_NORMS = GgufKind("falcon", _FALCON_OF_TWO_NORMS, by_head=_JOINED)
-WITHOUT_WINDOW = ("qwen2", "qwen3", "qwen2moe", "qwen3moe")  # llama.cpp runs these without one
+WITHOUT_WINDOW = (
+    "qwen2",
+    "qwen3",
+    "qwen2moe",
+    "qwen3moe",
+    "qwen2vl",
+    "qwen3vl",
+    "qwen3vlmoe",
+)  # llama.cpp runs these without one
 RENORMALISED = ("mixtral", "qwen3_moe", "qwen3_next", "qwen3_5_moe_text", "gpt_oss")  # chosen probabilities add up to 1
 KEYS_OF_LATENT, VALUES_OF_LATENT = (
     "attn_k_b.weight",
@@ -331,6 +342,9 @@ KEYS_OF_LATENT, VALUES_OF_LATENT = (
 SHARED_GATE = "shared_expert_gate.weight"  # a row in older files, a matrix of one row in others and in the family's
 # Settings that are not read and change no number here, whatever they say, or at these values alone.
 SILENT = {"vocab_size", "pooling_type", "rope.scaling.finetuned", "rope.scaling.original_context_length"}
+# Settings of pictures, of decoders in models that see: in a text the places of all sections are one.
+OF_PICTURES = ("rope.dimension_sections", "n_deepstack_layers")
+SEEING = ("qwen2vl", "qwen3vl", "qwen3vlmoe", "qwen35", "qwen35moe")
 OFF: dict[str, tuple[object, ...]] = {
     "attention.causal": (True,),
     "tensor_data_layout": ("Meta AI original pth",),  # of which is known that it is interleaved

@@ -32,9 +32,11 @@ from tfcore.loading.gguf_kinds import (
     KINDS,
     LONG,
     MIXTURE_OF_LLAMAS,
+    OF_PICTURES,
     OFF,
     RATES,
     RENORMALISED,
+    SEEING,
     SHARED_GATE,
     SHORT,
     SILENT,
@@ -306,6 +308,7 @@ class GgufWeights:
             raise self._error("lacks the matrix token_embd.weight")
 
         asked = {"rope.scaling.type", *(() if self._experts else ("expert_count",))}
+        asked |= {*(OF_PICTURES if architecture in SEEING else ())}
 
         def of(key: str, *default: Any) -> Any:
             """A setting, a flag or a list where the default is one; one without a default must be there."""
@@ -319,7 +322,7 @@ class GgufWeights:
             return value
 
         own = {
-            **dict.fromkeys(("qwen2moe", "qwen3moe", "olmoe"), self._mixture),
+            **dict.fromkeys(("qwen2moe", "qwen3moe", "qwen3vlmoe", "olmoe"), self._mixture),
             "gpt-oss": self._oss,
             "gpt2": self._gpt2,
             "starcoder": self._starcoder,
@@ -675,11 +678,9 @@ class GgufWeights:
         }
 
     def _delta(self, of: Callable[..., Any]) -> dict[str, Any]:
-        """Qwen3-Next and Qwen3.5. Which layers attend, their tensors say; the places of a picture, which rotations may
-        be divided by, are one in a text."""
+        """Qwen3-Next and Qwen3.5. Which layers attend, their tensors say."""
         heads, d_value, state = self._states(of)
         of("full_attention_interval", 4)
-        of("rope.dimension_sections", [])
         of("nextn_predict_layers", 0)
         values = self._partly_rotated(of)
         kinds = [
@@ -946,7 +947,7 @@ class GgufWeights:
             "intermediate_size": of("feed_forward_length", *((1,) if experts_alone else ())),
             "max_position_embeddings": of("context_length"),
             eps or "rms_norm_eps": of(f"attention.layer_norm_{'' if eps else 'rms_'}epsilon"),
-            "attention_bias": biased and architecture not in ("qwen2", "qwen2moe"),
+            "attention_bias": biased and architecture not in ("qwen2", "qwen2moe", "qwen2vl"),
             "rope_parameters": self._rope(of, kept) if rope is None else rope,
         }
 

@@ -7,6 +7,7 @@ from typing import Any
 from tfcore.files import read_json, read_text
 from tfcore.loading.adapters import base_of, is_adapter
 from tfcore.loading.checkpoints import folder_of, tokenizer_place
+from tfcore.loading.families.text_parts import settings_of_texts
 from tfcore.loading.gguf_file import GgufFile
 from tfcore.loading.gguf_models import gguf_in
 from tfcore.loading.hub import OnHub, cached
@@ -61,7 +62,7 @@ def special_tokens(name_or_path: str | Path | OnHub, tokenizer: Tokenizer) -> Sp
         numbers = {name: settings.number(f"tokenizer.ggml.{key}_token_id") for name, key in _IN_GGUF.items()}
         template = settings.text("tokenizer.chat_template")
     else:
-        config = read_json(place / "config.json")
+        config = settings_of_texts(read_json(place / "config.json"))
         numbers = {name: config.get(f"{name}_id") for name in _IN_CONFIG}
         template, said, written = _template(place), declared_of(place), _end_of_writing(place)
     if adapter is not None and tokenizer_place(adapter) == adapter:

@@ -11,6 +11,7 @@ from typing import Any
 from tfcore.files import CheckpointError, check_file, read_json, read_text, size
 from tfcore.loading import tokenizer_config
 from tfcore.loading import tokenizer_json as parts
+from tfcore.loading.families.text_parts import settings_of_texts
 from tfcore.loading.gguf_tokenizer import CUTS
 from tfcore.loading.hub import TOKENIZER_FILES
 from tfcore.loading.languages import FAIRSEQ, MBART, MBART50
@@ -158,7 +159,7 @@ def _class(folder: Path) -> tuple[str, _Class | None]:
     if isinstance(said, str) and said not in _ANY:
         name = said.removesuffix("Fast")
         return name[:80], _CLASSES.get(name)
-    family = config.get("model_type")
+    family = settings_of_texts(config).get("model_type")
     usual = ((name, known) for name, known in _CLASSES.items() if family in known.families)
     return next(usual, (f"that of {str(family)[:80]}", None))
 

@@ -1,5 +1,6 @@
 """A model from the Hugging Face hub or from a folder becomes the model of every page - if it fits."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,8 @@ from tfcore import available
 from tfcore.config import ModelConfig
 from tfcore.loading import checkpoints
 from tfcore.loading.families import FAMILIES
+from tfcore.loading.families.mapping import Family
+from tfcore.loading.families.text_parts import COMPOSITES, Composite
 from tfcore.measures.precision import Dtype
 from tfcore.measures.quantities import gigabytes
 from tfcore.views.model import your_model as views
@@ -60,6 +63,11 @@ def settings_of_here() -> ModelSettings:
         named = ", ".join(f"**{text.escape(name, text.NAME)}**" for name in odd)
         st.caption(f"To be renamed before use, with {model_settings.CHARACTERS}: {named}.")
     return settings
+
+
+def titles(kinds: Mapping[str, Family] | Mapping[str, Composite]) -> str:
+    """What these are called, one after the other."""
+    return ", ".join(one.title for one in kinds.values())
 
 
 def looked_up(name: str) -> Any:
@@ -128,8 +136,9 @@ def state_of(name: str, state: Any, settings: ModelSettings) -> None:
             "allowed here."
         )
     else:
-        if state.halved:
-            st.caption(kept)
+        family = "" if state.family == checkpoints.OWN else f"Family: {state.family}. "
+        if said := f"{family}{kept if state.halved else ''}".strip():
+            st.caption(said)
         models.load(name)
 
 
@@ -144,8 +153,9 @@ with panel(None) as p:
                 "model",
                 models.DEFAULT,
                 LONGEST,
-                help=f"{', '.join(family.title for family in FAMILIES.values())}; from safetensors and GGUF files "
-                "(org/name/file.gguf) alone: no pickle is opened, no code of others runs",
+                help=f"{titles(FAMILIES)}; of models that see or hear, the decoder of texts: {titles(COMPOSITES)}; "
+                "from safetensors and GGUF files (org/name/file.gguf) alone: no pickle is opened, no code of others "
+                "runs",
             )
             settings = settings_of_here()
         name = typed.strip() if typed.strip() in available() else model_settings.named(typed)

@@ -43,6 +43,7 @@ from tfcore.loading.families.roberta import CAMEMBERT, MPNET, ROBERTA, XLM_ROBER
 from tfcore.loading.families.stablelm import STABLELM
 from tfcore.loading.families.starcoder2 import STARCODER2
 from tfcore.loading.families.t5 import MT5, T5, UMT5
+from tfcore.loading.families.text_parts import COMPOSITES, ONLY_WITHIN, decoder_within
 from tfcore.loading.families.vit import DEIT, DINOV2, DINOV2_WITH_REGISTERS, VIT
 from tfcore.loading.families.whisper import WHISPER
 from tfcore.loading.families.xglm import XGLM
@@ -152,16 +153,22 @@ def family_of(values: Mapping[str, object]) -> Family:
     Raises:
         ValueError: naming the field that has no counterpart here.
     """
+    if values.get("model_type") in [*COMPOSITES]:
+        return decoder_within(values, lambda of_texts: _checked(of_texts, FAMILIES | ONLY_WITHIN))
+    return _checked(values, FAMILIES)
+
+
+def _checked(values: Mapping[str, object], families: Mapping[str, Family]) -> Family:
+    """The one of these families whose settings these are."""
     kind = values.get("model_type")
-    if not isinstance(kind, str) or kind not in FAMILIES:
-        near = get_close_matches(kind, FAMILIES) if isinstance(kind, str) else []
+    if not isinstance(kind, str) or kind not in families:
+        every = [*FAMILIES, *COMPOSITES]
+        near = get_close_matches(kind, every) if isinstance(kind, str) else []
         known = "docs/models.md has those that are"
         if near:
-            known = (
-                f"of the {len(FAMILIES)} that are, the nearest by name: {', '.join(near)}; docs/models.md has them all"
-            )
+            known = f"of the {len(every)} that are, the nearest by name: {', '.join(near)}; docs/models.md has them all"
         raise ValueError(f"model_type={short(kind)} is not supported; {known}")
-    family = FAMILIES[kind]
+    family = families[kind]
     for name in UNSUPPORTED:
         if (value := values.get(name)) and not _is_read(family, name, value):
             raise ValueError(f"{name}={short(value)} is not supported; supported: no such field")
