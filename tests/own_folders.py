@@ -82,6 +82,7 @@ FAMILIES = {
         byte_level,
     ),
     "arcee": (hf.ArceeForCausalLM, GROUPED | {"vocab_size": 330}, byte_level),
+    "apertus": (hf.ApertusForCausalLM, GROUPED | {"vocab_size": 330, "pad_token_id": 0}, byte_level),
     "nemotron": (
         hf.NemotronForCausalLM,
         SHAPE | {"vocab_size": 330, "hidden_size": 48, "num_key_value_heads": 2},

@@ -700,5 +700,7 @@ def _check_together(c: ModelConfig) -> None:
         raise ValueError("shared_norm=False goes with parallel=True: otherwise each sublayer has a norm of its own")
     if c.parallel and c.ff_size == 0:
         raise ValueError("parallel=True needs a feed-forward layer beside attention, d_ff=0 leaves none")
+    if c.experts is not None and c.feed_forward.activation == "xielu":
+        raise ValueError("activation='xielu' has learned numbers, which experts have not; take another for them")
     if c.experts is not None and c.ff_size == 0 and c.experts.d_expert is None:
         raise ValueError(f"experts of width d_ff={c.feed_forward.d_ff} would be empty; give d_expert or a larger d_ff")

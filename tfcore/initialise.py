@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from tfcore.config import ModelConfig
+from tfcore.feedforward import CURVE
 
 WRITERS = (
     "attn.out.weight",
@@ -35,6 +36,8 @@ def initialise(model: nn.Module, config: ModelConfig, seed: int) -> None:
         elif name.endswith("conv_weight"):  # as torch draws those of a convolution with one channel a group
             bound = parameter.shape[-1] ** -0.5
             nn.init.uniform_(parameter, -bound, bound, generator=generator)
+        elif name.endswith("mlp.curve"):
+            parameter.data.copy_(torch.tensor(CURVE))
         elif name.endswith(("bias", "sinks")):
             nn.init.zeros_(parameter)
         elif parameter.ndim < 2 or name.endswith("_norm.weight"):

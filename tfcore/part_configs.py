@@ -14,7 +14,7 @@ Products = Literal["c2p", "p2c", "both"]
 Norm = Literal["layernorm", "rmsnorm"]
 NormPlacement = Literal["pre", "post", "sandwich", "after"]
 QKNorm = Literal["head", "each", "width"]
-Activation = Literal["relu", "relu2", "gelu", "gelu_tanh", "silu", "swiglu", "geglu", "geglu_tanh", "reglu"]
+Activation = Literal["relu", "relu2", "gelu", "gelu_tanh", "silu", "xielu", "swiglu", "geglu", "geglu_tanh", "reglu"]
 Routing = Literal["tokens", "experts"]
 SoftmaxPlace = Literal["before", "after"]
 RouterScores = Literal["softmax", "sigmoid"]
@@ -336,7 +336,7 @@ class FeedForwardConfig:
     Args:
         d_ff: hidden width; None means 4 d_model (8/3 d_model when gated, rounded up to a multiple of 8); 0 leaves the
             feed-forward layers out (attention-only model).
-        activation: those that end in "glu" are gated and have a third matrix.
+        activation: those that end in "glu" are gated and have a third matrix; "xielu" has two learned numbers a layer.
         gain: of "swiglu" and "silu": x * sigmoid(gain * x), which with 1.702 is nearly GELU (arXiv:1606.08415, section
             2).
         limit: of gated ones: what the activation reads is cut off above it, and the ungated half at it to both sides

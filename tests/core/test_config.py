@@ -65,9 +65,8 @@ REFUSED = {
         "positions": "rotary"
     },
     "norm: kind=None is not one of layernorm, rmsnorm": {"norm": None},
-    "feed_forward: activation=[] is not one of relu, relu2, gelu, gelu_tanh, silu, swiglu, geglu, geglu_tanh, reglu": {
-        "activation": []
-    },
+    "feed_forward: activation=[] is not one of relu, relu2, gelu, gelu_tanh, silu, xielu, swiglu, geglu, "
+    "geglu_tanh, reglu": {"activation": []},
     "n_layers=2.0 must be a whole number": {"n_layers": 2.0},
     "d_model='24' must be a whole number": {"d_model": "24"},
     "attention: n_heads=True must be a whole number": {"n_heads": True},

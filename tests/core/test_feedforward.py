@@ -25,6 +25,7 @@ FORMULAS = {
     "gelu": lambda gate, _: gate * phi(gate),
     "gelu_tanh": lambda gate, _: by_tanh(gate),
     "silu": lambda gate, _: gate * torch.sigmoid(gate),
+    "xielu": lambda x, _: x / 2 + torch.where(x > 0, 0.8 * x * x, 0.8 * (x.exp() - 1 - x)),
     "swiglu": lambda gate, up: gate * torch.sigmoid(gate) * up,
     "geglu": lambda gate, up: gate * phi(gate) * up,
 }

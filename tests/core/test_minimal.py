@@ -89,6 +89,7 @@ OTHERWISE: list[dict[str, Any]] = [
     {"parallel": True, "shared_norm": False},
     {"activation": "geglu"},
     {"activation": "relu"},
+    {"activation": "xielu"},
     {"layers": (LayerConfig(window=3), LayerConfig())},
     {"layers": (LayerConfig(mixer="conv"),) * 2, "mixer": MixerConfig()},
     {"layers": (LayerConfig(alone=True), LayerConfig(mixer="none"))},

@@ -252,6 +252,13 @@ def test_published_settings_of_llama_3_1():
     assert config.max_seq_len == 131072
 
 
+def test_apertus_whose_activation_has_other_numbers_is_refused(tmp_path):
+    written(*DECODERS["apertus"], tmp_path)
+    edit_weights(tmp_path, lambda w: w["model.layers.1.mlp.act_fn.beta"].fill_(0.6))
+    with pytest.raises(CheckpointError, match=r"layers\.1\.mlp\.act_fn\.beta is not 0\.5"):
+        load(tmp_path, device="cpu")
+
+
 def test_ministral_3_ends_where_its_queries_would_grow():
     rope = {"rope_type": "yarn", "rope_theta": 1e6, "factor": 16.0, "original_max_position_embeddings": 16_384}
     grown = {"rope_parameters": rope | {"llama_4_scaling_beta": 0.1}}

@@ -77,6 +77,7 @@ KEPT = {
     "gated": {"activation": "swiglu"},
     "relu, post": {"activation": "relu", "norm_placement": "post", "embed_norm": True},
     "squared relu": {"activation": "relu2"},
+    "xielu": {"activation": "xielu"},
     "sandwich": {"norm_placement": "sandwich"},
     "parallel": {"parallel": True},
     "grouped": {"n_kv_heads": 2, "d_head": 8},

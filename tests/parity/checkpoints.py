@@ -534,6 +534,12 @@ DECODERS = {
         | {"rms_norm_eps": 1e-2, "rope_parameters": LINEAR},
     ),
     "ernie 4.5, no head": (hf.Ernie4_5Model, GROUPED | {"hidden_act": "gelu"}),
+    "apertus": (hf.ApertusForCausalLM, GROUPED | {"rope_parameters": LLAMA3, "pad_token_id": 0}),
+    "apertus, tied, biases, another activation": (
+        hf.ApertusForCausalLM,
+        SHAPE | {"tie_word_embeddings": True, "attention_bias": True, "hidden_act": "relu2", "rms_norm_eps": 1e-2},
+    ),
+    "apertus, no head": (hf.ApertusModel, SHAPE | {"num_key_value_heads": 2}),
     "codegen": (hf.CodeGenForCausalLM, GPTJ | {"n_head": 4}),
     "codegen, all rotated, tied, narrow": (
         hf.CodeGenForCausalLM,

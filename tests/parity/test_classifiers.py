@@ -108,6 +108,7 @@ CASES = {
     "gpt-j, texts": (hf.GPTJForSequenceClassification, DECODERS["gpt-j"][1] | THREE, "last"),
     "arcee, tokens": (hf.ArceeForTokenClassification, GROUPED, "each"),
     "ministral3, texts": (hf.Ministral3ForSequenceClassification, DECODERS["ministral3"][1], "last"),
+    "apertus, tokens": (hf.ApertusForTokenClassification, DECODERS["apertus"][1], "each"),
     "nemotron, texts": (hf.NemotronForSequenceClassification, DECODERS["nemotron"][1], "last"),
     "starcoder2, tokens": (hf.Starcoder2ForTokenClassification, DECODERS["starcoder2"][1], "each"),
     "smollm3, texts": (

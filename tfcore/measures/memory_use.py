@@ -271,13 +271,13 @@ def _position_bias(config: ModelConfig, layer: Layer, n: int, size: int, kernel:
 
 def _feed_forward(config: ModelConfig, d_ff: int) -> int:
     """Numbers per token: before and after the activation; ReLU needs only the latter, a gate both factors besides.
-    Where either half is changed before, what it was is kept too."""
+    Where either half is changed before, what it was is kept too. xIELU keeps four steps on the way."""
     layer = config.feed_forward
     cut, gained, shifted = layer.limit is not None, layer.gain != 1, layer.shift != 0
     if layer.is_gated:
         halves = 0 if gained and shifted and not cut else 2
         return (halves + (cut or gained) + (cut or shifted) + 2) * d_ff
-    return d_ff if layer.activation == "relu" else 2 * d_ff
+    return {"relu": 1, "xielu": 6}.get(layer.activation, 2) * d_ff
 
 
 def _mixture(config: ModelConfig, size: int) -> int:

@@ -109,6 +109,11 @@ def feed_forward_weights(config: ModelConfig, d_ff: int) -> int:
     return (3 if config.feed_forward.is_gated else 2) * config.d_model * d_ff
 
 
+def activation_weights(config: ModelConfig) -> int:
+    """Learned numbers of the activation function of one layer."""
+    return 2 if config.feed_forward.activation == "xielu" else 0
+
+
 def expert_parameters(config: ModelConfig) -> int:
     """Weights of one routed expert, with its biases where it has some; 0 where there are no experts."""
     if (experts := config.experts) is None:
@@ -148,7 +153,7 @@ def _block(config: ModelConfig, layer: Layer) -> dict[str, int]:
     if layer.plain:
         gates = 1 if config.feed_forward.is_gated else 0
         biases = (1 + gates) * config.ff_size + config.d_model if config.bias else 0
-        counts["feed-forward"] = feed_forward_weights(config, config.ff_size) + biases
+        counts["feed-forward"] = feed_forward_weights(config, config.ff_size) + biases + activation_weights(config)
     if layer.mixture and (experts := config.experts) is not None:
         size = config.expert_size
         counts["router"] = (config.d_model + experts.bias) * experts.n_experts

@@ -5,6 +5,7 @@ from difflib import get_close_matches
 
 from tfcore.config import ModelConfig
 from tfcore.loading.families.alibi import BLOOM, MPT
+from tfcore.loading.families.apertus import APERTUS
 from tfcore.loading.families.arcee import ARCEE
 from tfcore.loading.families.bart import BART, MBART
 from tfcore.loading.families.bert import BERT, DISTILBERT
@@ -106,6 +107,7 @@ _TRUNKS: dict[str, Family] = {
     "glm4_moe": GLM4_MOE,
     "helium": HELIUM,
     "ernie4_5": ERNIE4_5,
+    "apertus": APERTUS,
     "bert": BERT,
     "distilbert": DISTILBERT,
     "roberta": ROBERTA,

@@ -216,6 +216,7 @@ HEADS: dict[str, tuple[str, Heads]] = {
     **{model_type: (trunk, _heads(_LAST, _SCORE_EACH)) for model_type, trunk in _TRUNKS.items()},
     **{model_type: (trunk, _heads(_LAST, _SCORE_EACH, _ENDS)) for model_type, trunk in _ANSWERING.items()},
     **{model_type: (trunk, _heads(_LAST, _EACH, _ENDS)) for model_type, trunk in _OLDER.items()},
+    "apertus": ("Apertus", {OF_TOKENS: _SCORE_EACH}),
     "gpt_bigcode": ("GPTBigCode", _heads(_LAST, _EACH)),
     "bert": ("Bert", _heads(_BERT, _EACH, _ENDS)),
     "distilbert": ("DistilBert", _heads(_DISTIL, _EACH, _ENDS)),

@@ -61,6 +61,7 @@ DENSE = (
     "phi",
     "phi3",
     "arcee",
+    "apertus",
     "nemotron",
     "cohere2",
     "smollm3",

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from tfcore.config import ModelConfig
 from tfcore.measures.parameter_count import (
+    activation_weights,
     convolution_weights,
     expert_parameters,
     feed_forward_weights,
@@ -108,7 +109,8 @@ def _feed_forward(config: ModelConfig, n: int) -> dict[str, StageCost]:
     parts = {
         "norm-2": _norm(config, n),
         "up": _matrix(n, d, width * gates, config.bias),
-        "activation": StageCost(0, n * width * gates),  # the function, and the product with the other half
+        # the function, and the product with the other half
+        "activation": StageCost(activation_weights(config), n * width * gates),
         "down": _matrix(n, width, d, config.bias),
         "norm-2-after": _norm(config, n),
         "add-2": StageCost(0, n * d),

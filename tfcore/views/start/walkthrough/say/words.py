@@ -472,7 +472,7 @@ _SINK = (
     "sink goes to no token (arXiv:2508.10925, section 2.2)."
 )
 _ACTIVATIONS = {"gelu_tanh": "gelu", "swiglu": "silu", "geglu": "gelu", "geglu_tanh": "gelu", "reglu": "relu"}
-_ACTIVATIONS |= {"relu2": "relu^2"}
+_ACTIVATIONS |= {"relu2": "relu^2", "xielu": "xIELU"}
 
 
 def words(config: ModelConfig, stage: str, layer: int, answer: str = "") -> StageWords:
