@@ -265,6 +265,7 @@ MODELS: dict[str, tuple[str, Any, dict[str, Any]]] = {
         | {"num_hidden_layers": 3, "head_dim": 32, "use_qk_norm": True, "attention_bias": True}
         | {"moe_intermediate_size": 40, "routed_scaling_factor": 1.5},
     ),
+    "apertus": ("apertus", hf.ApertusForCausalLM, SHAPE | {"head_dim": 32, "rope_parameters": {"rope_theta": 500.0}}),
     "ernie 4.5": ("ernie4_5", hf.Ernie4_5ForCausalLM, SHAPE | {"head_dim": 32, "rms_norm_eps": 1e-3}),
     "lfm2 mixture": (
         "lfm2moe",
@@ -388,6 +389,10 @@ def write(
         if architecture == "mistral3":
             writer.add_rope_scaling_yarn_log_mul(c.rope_parameters["mscale_all_dim"])
             writer.add_attn_temperature_scale(c.rope_parameters["llama_4_scaling_beta"])
+        if architecture == "apertus":
+            for name in ("alpha_p", "alpha_n", "beta", "eps"):
+                add = getattr(writer, f"add_xielu_{name}")
+                add([float(getattr(layer.mlp.act_fn, name).detach()) for layer in model.model.layers])
         if architecture == "glm4moe":
             add_experts(writer, c)
             writer.add_leading_dense_block_count(c.first_k_dense_replace)
@@ -638,6 +643,8 @@ def tensors(architecture: str, model: hf.PreTrainedModel, apart: bool = True) ->
             continue
         if "shared_mlp.output_linear" in name and not c.num_local_experts:
             found[f"blk.{name.split('.')[2]}.ffn_down.weight"] = tensor.float().numpy()
+            continue
+        if ".act_fn." in name:  # which are settings
             continue
         name = f"{name}.weight" if name.endswith("sinks") else name
         name = f"{name}.bias" if name.endswith("expert_bias") else name

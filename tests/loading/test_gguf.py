@@ -1,5 +1,7 @@
 """GGUF files against transformers' own reader: models of every architecture, every kind of numbers, tokenizers."""
 
+import math
+
 import gguf
 import numpy as np
 import pytest
@@ -148,6 +150,21 @@ def test_granite_4_whose_layers_all_attend_is_called_granite(tmp_path):
     said |= {"granite.attention.head_count_kv": [2, 2], "granite.expert_shared_feed_forward_length": 96}
     write(path, "granite", model, **said, **byte_level("gpt-2"))
     assert_same(path, model)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("xielu.alpha_p", [0.5], r"has no list of 2 numbers, one for each layer, in xielu\.alpha_p"),
+        ("xielu.alpha_n", [0.5, math.nan], r"has no list of 2 numbers, one for each layer, in xielu\.alpha_n"),
+        ("xielu.beta", [0.5, 0.7], r"layers\.1\.mlp\.act_fn\.beta is not 0\.5"),
+    ],
+)
+def test_numbers_of_xielu_that_cannot_be_are_refused(key, value, words, tmp_path):
+    path = tmp_path / "model.gguf"
+    write(path, "apertus", random_model("apertus"), **{key: value}, **byte_level("gpt-2"))
+    with pytest.raises(CheckpointError, match=words):
+        tfcore.load(path)
 
 
 def test_mistral_small_3_is_called_mistral3_and_scales_nothing(tmp_path):

@@ -20,6 +20,11 @@ _LLAMA = {
     "blk.*.ffn_up": "layers.*.mlp.up_proj",
     "blk.*.ffn_down": "layers.*.mlp.down_proj",
 }
+_APERTUS = {
+    **{there: name for there, name in _LLAMA.items() if there != "blk.*.ffn_gate"},
+    "blk.*.attn_norm": "layers.*.attention_layernorm",
+    "blk.*.ffn_norm": "layers.*.feedforward_layernorm",
+}
 _MIXTURE = {
     **_LLAMA,
     "blk.*.ffn_gate_inp": "layers.*.mlp.gate",
@@ -241,6 +246,8 @@ BARE = ("ssm_a", "ssm_d", "ffn_norm")  # of states and of Falcon-H1: tensors who
 RATES = ".A_log"  # there it is the rate itself, below 0
 IN_ROWS = (RATES, ".D", ".mixer.norm.weight", ".mamba.norm.weight")  # matrices there, vectors in the family's files
 CONVOLVED = (".conv1d.weight", ".conv.conv.weight")  # (channel, width) there, (channel, 1, width) in the family's files
+# Lists of settings with a number for each layer, which are tensors in the family's files.
+XIELU = {f"xielu.{name}": f"layers.*.mlp.act_fn.{name}" for name in ("alpha_p", "alpha_n", "beta", "eps")}
 FACTORS = "rope_freqs.weight"  # by which LLaMA 3.1's frequencies are divided, pair by pair
 LONG, SHORT = "rope_factors_long.weight", "rope_factors_short.weight"  # LongRoPE's
 
@@ -312,6 +319,7 @@ KINDS = {
     "granitehybrid": GgufKind("granitemoehybrid", _GRANITE_HYBRID, interleaved=True),
     "mistral3": GgufKind("ministral3", _LLAMA, interleaved=True),
     "glm4moe": GgufKind("glm4_moe", _GLM4_MOE),
+    "apertus": GgufKind("apertus", _APERTUS),
     "ernie4_5": GgufKind("ernie4_5", _LLAMA),
     "lfm2": GgufKind("lfm2", _LFM2),
     "lfm2moe": GgufKind("lfm2_moe", _LFM2_MOE),

@@ -42,6 +42,7 @@ from tfcore.loading.gguf_kinds import (
     SILENT,
     VALUES_OF_LATENT,
     WITHOUT_WINDOW,
+    XIELU,
     GgufKind,
 )
 from tfcore.part_configs import RopeScaling
@@ -110,7 +111,7 @@ class GgufWeights:
                 for name in self.file.tensors
                 if name not in self._kind.factors
                 for ours, there in self._renamed(name)
-            }
+            } | self._learned()
             self.values = self._settings()
         except BaseException:
             self.file.__exit__(None, None, None)
@@ -135,11 +136,14 @@ class GgufWeights:
 
     def is_float16(self, name: str) -> bool:
         """Whether the numbers of a tensor are in float16."""
-        return self.file.tensors[self._theirs[name][0]].kind.name == "F16"
+        there = self._theirs[name][0]
+        return there not in XIELU and self.file.tensors[there].kind.name == "F16"
 
     def read(self, name: str) -> Tensor:
         """The numbers of one tensor, in float32."""
         there, expert = self._theirs[name]
+        if there in XIELU:
+            return torch.from_numpy(np.array(self.file.settings[there], np.float32))[expert].reshape(1)
         tensor = self.file.read(there, expert)
         if there.endswith(KEYS_OF_LATENT):
             return torch.cat((tensor.mT, self.file.read(_values_beside(there))), dim=1).flatten(0, 1)
@@ -187,6 +191,8 @@ class GgufWeights:
 
     def _shape(self, name: str) -> tuple[int, ...]:
         there, expert = self._theirs[name]
+        if there in XIELU:
+            return (1,)
         shape = self.file.tensors[there].shape[expert is not None :]
         if name.endswith(SHARED_GATE):
             return (1, math.prod(shape))
@@ -290,6 +296,18 @@ class GgufWeights:
         if len(shape) != (3 if ending == "weight" else 2) or shape[0] != self._experts:
             raise self._error(f"has {name[:80]} of the shape {shape}, and {self._experts:,} experts in a layer")
         yield from ((ours.replace("#", str(expert)), (name, expert)) for expert in range(shape[0]))
+
+    def _learned(self) -> dict[str, tuple[str, int | None]]:
+        """Apertus's numbers of xIELU as tensors of the family: which number of which list each is."""
+        if self._kind.family != "apertus":
+            return {}
+        n, found = self._behind.start, dict[str, tuple[str, int | None]]()
+        for key, ours in XIELU.items():
+            listed = self.file.settings.listed(key)
+            if not isinstance(listed, np.ndarray) or listed.shape != (n,) or not np.isfinite(listed).all():
+                raise self._error(f"has no list of {n} numbers, one for each layer, in {key}")
+            found |= {ours.replace("*", str(layer)): (key, layer) for layer in range(n)}
+        return found
 
     def _check_latent(self, name: str) -> None:
         """Refuse what makes keys, or values, of a latent, unless both are there, alike for all heads."""
