@@ -39,14 +39,18 @@ def begin(facts: Facts, always: Mapping[str, str] | None = None) -> None:
     controls.begin_run()
 
 
-def try_this(examples: Mapping[str, Mapping[str, Any]], label: str = "Try this") -> None:
-    """A row of buttons, each of which sets several controls at once: `{"pronoun": {"text": "...", "head": 5}}`."""
+def try_this(examples: Mapping[str, Mapping[str, Any]], label: str = "Try this", taken: int = 0) -> None:
+    """A row of buttons, each of which sets several controls at once: `{"pronoun": {"text": "...", "head": 5}}`.
+
+    Args:
+        taken: pixels of the row in which something else stands.
+    """
     for values in examples.values():
         for name, value in values.items():
             if isinstance(value, str):
                 links.visit().examples.setdefault(name, set()).add(value)
     links.visit().offered |= examples
-    shown = _fitting(list(examples))
+    shown = _fitting(list(examples), ROW - taken)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(f"{label}:", width="content")
         for name in shown:
@@ -57,10 +61,12 @@ def try_this(examples: Mapping[str, Mapping[str, Any]], label: str = "Try this")
                     _example(name, examples[name])
 
 
-def _fitting(names: list[str]) -> list[str]:
-    """As many names as fit into one row on a desktop."""
+def _fitting(names: list[str], row: int) -> list[str]:
+    """As many names as fit into one row of so many pixels."""
     ends = list(accumulate(BUTTON + LETTER * len(name) for name in names))
-    return names if ends[-1] <= ROW else [name for name, end in zip(names, ends, strict=True) if end <= ROW - BUTTON]
+    if ends[-1] <= row:
+        return names
+    return [name for name, end in zip(names, ends, strict=True) if end <= row - BUTTON]
 
 
 def _example(name: str, values: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 import re
 import sys
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -130,8 +131,12 @@ def test_a_click_in_jupyterlab_reaches_python_and_back(notebook, page):
     box = cell.bounding_box()
     assert box is not None
     place = box["x"] + 2.5 / 6 * box["width"], box["y"] + 1.5 / 4 * box["height"]
-    page.mouse.move(*place)
-    expect(page.locator(".hovertext")).to_contain_text("layer 1, head 2")  # plotly clicks what it has under the mouse
+    hovered = page.locator(".hovertext").filter(has_text="layer 1, head 2")  # plotly clicks what it has under the mouse
+    end = time.monotonic() + SECONDS
+    while not hovered.count() and time.monotonic() < end:  # it may still be drawn when the mouse comes
+        page.mouse.move(place[0] - 3, place[1])
+        page.mouse.move(*place)
+        page.evaluate("() => new Promise(requestAnimationFrame)")
     page.mouse.click(*place)
     expect(page.locator(".tf-widget figcaption").last).to_contain_text("Head 1.2. ")
 

@@ -217,6 +217,14 @@ test("a box or a lasso sends the places within, taking it away none, and a click
   assert.equal(sent().length, 3)
 })
 
+test("what Plotly says of a box while a picture is drawn anew is not sent", async () => {
+  const { sent, show } = await shown()
+  react.mock.mockImplementationOnce(async plot => plot.emit("plotly_selected", { points: [] }))
+  await show({ head: { hash: 2 } })
+  assert.equal(react.mock.callCount(), 2)
+  assert.deepEqual(sent(), [])
+})
+
 test("a hover is sent after the pointer rested, once", async () => {
   const { plot, sent } = await shown()
   plot.emit("plotly_hover", cell({ x: 1 }))

@@ -8,8 +8,8 @@ FACTS = Facts(
     icon="travel_explore",
     order=15,
     question="What does a head usually do?",
-    claim="One sentence says little about a head. Here every head of a model is measured over hundreds of thousands of "
-    "tokens: where it looks, how far, from which kind of token to which, and what the model loses without it.",
+    claim="Every head of a model over hundreds of thousands of tokens: where it looks, how far, at which kinds of "
+    "token, and what it adds.",
     answers="What does a head usually do? Every head over a distribution of texts, not over one sentence.",
     shows="every head of `smollm2`, `minilm` and `stories` over mixed texts: a dot for each by any two measures, by "
     "layer or by kind in colour, a box or a lasso that makes a list of heads; one head's sheet: how far it looks, "

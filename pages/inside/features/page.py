@@ -11,10 +11,12 @@ from pages.ui import controls, page
 
 SECTIONS = {"text": (explore, of_texts), "grow": (grow_one, lambda: GROW_TRY)}
 
+CHOICE = 300  # pixels of the choice between them
+
 page.begin(FACTS)
 with st.container(horizontal=True, vertical_alignment="center", gap="medium"):  # one row: the figure begins in sight
     with st.container(width="content"):
         draw, examples = SECTIONS[controls.sections(FACTS.sections)]
     with st.container(width="stretch"):
-        page.try_this(examples())
+        page.try_this(examples(), taken=CHOICE)
 draw()

@@ -8,8 +8,8 @@ FACTS = Facts(
     icon="compare",
     order=35,
     question="What is different in the second model?",
-    claim="Tuned, rounded to fewer bits, earlier in its training, or another model: on **your text**, where the two "
-    "predict differently, which heads look elsewhere, what moved in the weights, and at which layer it comes in.",
+    claim="Tuned, rounded, earlier in training or another model: where on **your text** the two differ, in which "
+    "heads, weights and layers.",
     answers="What did tuning or rounding change? Two models on your text: tokens, heads, weights, layers.",
     shows="two models on your text: a model and itself with fewer bits, tuned with LoRA, at another checkpoint, within "
     "its chat template, or another model; KL divergence and surprise token by token, by characters where vocabularies "

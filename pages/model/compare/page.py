@@ -16,7 +16,7 @@ from pages.ui.reading import say_nothing_read, text_box
 from pages.ui.work import progress
 from tfcore import available
 from tfcore.views.model import compare as views
-from tfcore.views.sources import Reading, title_of
+from tfcore.views.sources import Reading
 
 CHARACTERS = 1_000
 STORY = (
@@ -215,15 +215,14 @@ with beside:
 with box:
     usual = TEXT if choices.base_of(first) == models.REAL else STORY
     pasted = text_box(choices.base_of(first), "Text", "text", usual, CHARACTERS, height=110)
+    section = controls.sections(FACTS.sections)
 with panel(None) as p:
     there = {name: one for name, one in TRY.items() if choices.base_of(one["model"]) in available()}
     p.examples(there)
-    with p.controls:
-        section = controls.sections(FACTS.sections)
-        hides = False
-        if section == "heads":
-            with page.more_settings():
-                hides = controls.toggle("Hide first token", "hide", help=SINK)
+    hides = False
+    if section == "heads":
+        with p.controls, page.more_settings():
+            hides = controls.toggle("Hide first token", "hide", help=SINK)
     reading = Reading(first, pasted, hide_sink=hides)
     try:
         read = views.begin(reading, second)
@@ -234,6 +233,4 @@ with panel(None) as p:
     if not read.tokens:
         say_nothing_read(choices.base_of(first), pasted, "text", "There is no text yet: type or paste some.")
         fragments.stop()
-    with p.controls:
-        st.caption(f"A: {text.escape(title_of(first), text.NAME)}. B: {text.escape(title_of(second), text.NAME)}.")
     SECTIONS[section](p, reading, second)

@@ -264,7 +264,9 @@ function reachable(scroll, wide) {
 function listen(view) {
   view.plot.querySelector(".hoverlayer")?.closest("svg")?.before(view.row, view.column) // under the hover text
   view.plot.on("plotly_click", event => view.head.click && view.send("click", point(event)))
-  const select = (/** @type {PlotlyEvent | undefined} */ event) => view.head.select && view.send("select", places(event))
+  // While a picture is drawn anew, Plotly says of the box in it that nothing lies there.
+  const select = (/** @type {PlotlyEvent | undefined} */ event) =>
+    view.head.select && !view.busy && view.send("select", places(event))
   view.plot.on("plotly_selected", event => event && select(event)) // without one, a click that draws no box
   view.plot.on("plotly_deselect", () => select(undefined))
   view.plot.on("plotly_hover", event => {
