@@ -62,6 +62,8 @@ DENSE = (
     "phi3",
     "arcee",
     "apertus",
+    "gemma3 that sees",
+    "qwen2-vl",
     "nemotron",
     "cohere2",
     "smollm3",
