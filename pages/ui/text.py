@@ -47,6 +47,12 @@ def escape(text: object, limit: int | None = None) -> str:
     return isolated(before + escaped + after)
 
 
+def listed(names: Sequence[str], most: int) -> str:
+    """The first of these names, in bold, and how many more there are."""
+    shown = ", ".join(f"**{escape(name, NAME)}**" for name in names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
 def paragraphs(text: str) -> str:
     """Markdown that shows `text` literally, line by line."""
     return "  \n".join(escape(line) if line.strip() else NO_BREAK_SPACE for line in text.strip().split("\n"))

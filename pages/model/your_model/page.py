@@ -52,7 +52,7 @@ def settings_of_here() -> ModelSettings:
     }[settings.policy]
     st.caption(text.escape(allowed))
     if folders := model_settings.folders(settings):
-        st.caption("Models here: " + ", ".join(f"**{text.escape(name, text.NAME)}**" for name in folders))
+        st.caption(f"Models here: {text.listed(folders, 40)}.")
     elif settings.folder is not None and settings.policy == "any":
         st.caption(
             "Put a GGUF file, or a folder with config.json, model.safetensors and tokenizer.json (or tokenizer.model, "
@@ -60,7 +60,7 @@ def settings_of_here() -> ModelSettings:
             "./its-name."
         )
     if odd := model_settings.misnamed(settings):
-        named = ", ".join(f"**{text.escape(name, text.NAME)}**" for name in odd)
+        named = text.listed(odd, 8)
         st.caption(f"To be renamed before use, with {model_settings.CHARACTERS}: {named}.")
     return settings
 

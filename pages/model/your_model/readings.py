@@ -86,7 +86,7 @@ def show_loaded(p: Panel, name: str) -> None:
         st.caption("Trained in the lab on this server; it is kept for as long as the run is looked at.")
     elif own is not None:
         source = f"commit {own.state}" if is_hub_name(name) else "from a folder"
-        st.caption(f"In {own.seconds:.1f} s; {source}.")
+        st.caption(f"In {own.seconds:.1f} s; {source}." + (f" Family: {own.family}." if own.family else ""))
     kept = say.kept(count.total, model.weight_bytes, model.halved)
     if model.halved:
         st.caption(str(kept))

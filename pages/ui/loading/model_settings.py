@@ -176,18 +176,18 @@ def named(said: object) -> str | None:
     return said if is_hub_name(said) else None
 
 
-def folders(settings: ModelSettings, most: int = 40) -> list[str]:
+def folders(settings: ModelSettings) -> list[str]:
     """Names of the folders with a model and of the GGUF files, directly in the folder for models, in order; the real
     models, which have names of their own, left out."""
     known = [name for name in map(named, (f"./{place.name}" for place in _places(settings))) if name is not None]
-    return [name for name in known if settings.refusal(name) is None][:most]
+    return [name for name in known if settings.refusal(name) is None]
 
 
-def misnamed(settings: ModelSettings, most: int = 8) -> list[str]:
+def misnamed(settings: ModelSettings) -> list[str]:
     """The same that cannot be opened, because a link could not hold their names."""
     if settings.policy not in ("public", "any"):
         return []
-    return [place.name for place in _places(settings) if named(f"./{place.name}") is None][:most]
+    return [place.name for place in _places(settings) if named(f"./{place.name}") is None]
 
 
 def _places(settings: ModelSettings) -> list[Path]:

@@ -59,6 +59,7 @@ class Own:
         state: of the files it came from: a commit, or when and how large they were.
         special: the SpecialTokens that end its texts, and its chat template.
         adapter: the AdapterSummary of an adapter on its base; None for any other model.
+        family: what its family is called; of a folder that `save` wrote, nothing.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Own:
     state: str
     special: Any = None
     adapter: Any = None
+    family: str = ""
 
 
 class Store:
@@ -190,7 +192,9 @@ def _bring(name: str, settings: ModelSettings, say: progress.Say) -> None:
     if adapter is not None:
         state += _state(adapter.base.place)
     special = special_tokens(place, tokenizer) if tokenizer is not None else None  # of a model of pictures
-    own = Own(name, large_models.taken(model), tokenizer, needed, time.monotonic() - began, state, special, adapter)
+    family = "" if estimate.family == checkpoints.OWN else estimate.family
+    seconds = time.monotonic() - began
+    own = Own(name, large_models.taken(model), tokenizer, needed, seconds, state, special, adapter, family)
     if STORE.put(own):
         st.cache_data.clear()  # rare: somebody trained on, and loads the same folder again
         kept.SHELF.clear()

@@ -36,7 +36,7 @@ def test_the_page_looks_loads_and_shows(allowed):
     run(test).button(key="load model:button").click()
     wait_for(test, "./llama", lambda t: any("is loaded" in s.value for s in t.subheader))
     assert test.dataframe[0].value.set_index("setting").value["KV heads"] == "3"
-    assert " s; from a folder." in said(test, "caption")
+    assert " s; from a folder. Family: LLaMA." in said(test, "caption")
     assert "Tokenizer check." in said(test, "markdown")
     assert "Continuation:" in said(test, "markdown")
     linked = [e.proto.query_string for e in test.main if getattr(e, "type", "") == "page_link"]

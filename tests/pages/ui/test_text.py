@@ -168,3 +168,8 @@ def test_parts_of_a_chip_have_words_where_they_fit_and_colours_that_begin_again(
     assert sent["parts"] == [[["12", 0.8, 3, False], ["", 0.2, 2, True]], [["–", 1.0, None, False]]]
     assert sent["faint"] == [False, True]
     assert len(sent["colours"]) == 8
+
+
+def test_of_many_names_the_number_left_out_is_said():
+    assert text.listed(["a", "*b*"], 2) == "**a**, **\\*b\\***"
+    assert text.listed(["a", "b", "c", "d"], 2) == "**a**, **b** and 2 more"
