@@ -49,6 +49,7 @@ RAW = {
     "TQ1_0": ((52,), 6e-2),
     "TQ2_0": ((64,), 6e-2),
     "MXFP4": ((), 0.0),  # exponents
+    "NVFP4": ((), 0.0),  # four numbers of 8 bits
 }
 SHAPE = {
     "vocab_size": 320,
@@ -748,6 +749,8 @@ def blocks(kind: str, n: int, seed: int) -> np.ndarray:
             raw[:, 49 + 2 * i] = (raw[:, 49 + 2 * i] & 15) | ((scale >> (4 * i)) & 15) << 4
     if kind == "MXFP4":
         raw[:, 0] = rng.integers(120, 124, n)
+    if kind == "NVFP4":
+        raw[:, :4] = rng.integers(8, 15, (n, 4))
     return raw
 
 

@@ -25,6 +25,7 @@ from tests.loading.gguf_files import (
 from tfcore import CheckpointError
 from tfcore.loading import checkpoints, gguf_file
 from tfcore.loading.gguf_file import GgufFile
+from tfcore.loading.gguf_models import GgufWeights
 from tfcore.loading.tokenizer_json import merges_of_scores
 
 TOLERANCE = 1e-4
@@ -247,6 +248,54 @@ def test_every_kind_is_read_row_by_row_as_the_package_reads_it_whole(tmp_path, m
         for kind, numbers in expected.items():
             assert np.array_equal(file.read(kind).numpy(), numbers), kind
             assert 0.03 < numbers.std() < 0.13, kind  # random bytes that are no weights would show nothing
+
+
+def with_factors(monkeypatch, factors):
+    """Files are written with these tensors beside others of a name."""
+    add = gguf_files._add
+
+    def added(writer, name, numbers, kind):
+        add(writer, name, numbers, kind)
+        for beside in (".scale", ".input_scale"):
+            if (there := name.replace(".weight", beside)) in factors:
+                writer.add_tensor(there, np.array(factors[there], np.float32))
+
+    monkeypatch.setattr(gguf_files, "_add", added)
+
+
+@pytest.mark.parametrize(
+    ("name", "factors", "matrices"),
+    [
+        ("llama", {"blk.1.ffn_up.scale": [0.25], "blk.1.ffn_up.input_scale": [9.0]}, {"layers.1.mlp.up_proj": 0.25}),
+        (
+            "qwen3 mixture",
+            {"blk.0.ffn_gate_exps.scale": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "blk.0.attn_output.scale": [0.5]},
+            {f"layers.0.mlp.experts.{i}.gate_proj": i + 1.0 for i in range(6)} | {"layers.0.self_attn.o_proj": 0.5},
+        ),
+    ],
+)
+def test_a_factor_beside_a_matrix_is_multiplied_with_it(name, factors, matrices, tmp_path, monkeypatch):
+    """As NVFP4 has it, of all numbers or of each expert; one of what they are multiplied with changes nothing here."""
+    model, path = random_model(name), tmp_path / "model.gguf"
+    write(path, name, model, **byte_level("gpt-2"))
+    with GgufWeights(path) as plain:
+        before = {one: plain.read(one) for one in plain.shapes}
+    with_factors(monkeypatch, factors)
+    write(path, name, model, **byte_level("gpt-2"))
+    with GgufWeights(path) as scaled:
+        assert scaled.shapes.keys() == before.keys()
+        for one, numbers in before.items():
+            factor = matrices.get(one.removesuffix(".weight"), 1.0)
+            assert torch.equal(scaled.read(one), numbers * factor), one
+    assert tfcore.load(path, device="cpu")[0].config.n_layers == 2
+
+
+def test_a_factor_of_another_length_is_refused(tmp_path, monkeypatch):
+    with_factors(monkeypatch, {"blk.0.ffn_up.scale": [1.0, 2.0]})
+    path = tmp_path / "model.gguf"
+    write(path, "llama", random_model("llama"), **byte_level("gpt-2"))
+    with pytest.raises(CheckpointError, match=r"has blk\.0\.ffn_up\.scale of 2 numbers for blk\.0\.ffn_up\.weight"):
+        tfcore.load(path, device="cpu")
 
 
 def test_a_table_of_sixteen_steps(tmp_path):

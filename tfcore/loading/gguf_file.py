@@ -25,8 +25,11 @@ MAGIC, VERSIONS = b"GGUF", (2, 3)
 KINDS = {
     *("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K"),
     *("IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S", "IQ4_NL", "IQ4_XS"),
-    *("TQ1_0", "TQ2_0", "MXFP4"),  # NVFP4 has a second scale, in a tensor of its own
+    *("TQ1_0", "TQ2_0", "MXFP4", "NVFP4"),
 }
+# What may stand beside the numbers of "….weight": a factor of all of them, or of each expert, as NVFP4 has it; and one
+# of what they are multiplied with, for processors that round that, too.
+FACTOR, FACTOR_OF_INPUT = ".scale", ".input_scale"
 MOST_TENSORS, MOST_SETTINGS = 100_000, 10_000
 MOST_ELEMENTS = 2_000_000  # of all lists; the largest vocabularies have 262,144 tokens and twice as many merges
 MAX_HEADER_BYTES = 60_000_000  # Gemma 3's has 15 million
@@ -175,11 +178,33 @@ class GgufFile:
         self._joined |= dict.fromkeys(other.tensors, other)
         self.tensors |= other.tensors
 
+    def is_beside(self, name: str) -> bool:
+        """Whether a tensor is a factor that belongs to another one."""
+        return any(
+            name.endswith(end) and f"{name.removesuffix(end)}.weight" in self.tensors
+            for end in (FACTOR, FACTOR_OF_INPUT)
+        )
+
     def read(self, name: str, part: int | None = None) -> Tensor:
         """The numbers of a tensor, or of one of its parts along the first dimension, in float32, in memory of its
-        own."""
+        own; times the factor beside it, where there is one.
+
+        Raises:
+            CheckpointError: a factor that is neither one number nor one for each expert.
+        """
+        numbers, beside = self._numbers(name, part), f"{name.removesuffix('.weight')}{FACTOR}"
+        if beside not in self.tensors or not self.is_beside(beside):
+            return numbers
+        shape, factor = self.tensors[name].shape, self._numbers(beside).flatten()
+        if len(factor) == 1:
+            return numbers.mul_(factor)
+        if len(shape) != 3 or len(factor) != shape[0]:
+            raise CheckpointError(f"{self.path} has {beside} of {len(factor)} numbers for {name} of the shape {shape}")
+        return numbers.mul_(factor[:, None, None] if part is None else factor[part])
+
+    def _numbers(self, name: str, part: int | None = None) -> Tensor:
         if name in self._joined:
-            return self._joined[name].read(name, part)
+            return self._joined[name]._numbers(name, part)
         entry = self.tensors[name] if part is None else self.tensors[name].part(part)
         numbers, at = np.empty((entry.size // entry.row_size, entry.shape[-1]), np.float32), entry.start
         with np.errstate(all="ignore"):  # a damaged scale may be anything; load refuses what is not finite

@@ -109,7 +109,7 @@ class GgufWeights:
             self._theirs = {
                 ours: there
                 for name in self.file.tensors
-                if name not in self._kind.factors
+                if name not in self._kind.factors and not self.file.is_beside(name)
                 for ours, there in self._renamed(name)
             } | self._learned()
             self.values = self._settings()
