@@ -36,7 +36,7 @@ def every_head(heads: MeasuredHeads) -> None:
         with row:
             with st.container(width=165):
                 x = controls.select("Across", "x", list(names), "activity", names)
-            with st.container(width=165):
+            with st.container(width=210):  # for “Effect of mean ablation”
                 y = controls.select("Upwards", "y", list(names), "distance" if heads.corpus else "effect", names)
             with page.more_settings():
                 colour = controls.segmented("Colour", "colour", list(COLOURS), "layer", COLOURS)
