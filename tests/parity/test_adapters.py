@@ -7,7 +7,7 @@ from peft import LoraConfig, PeftModel, get_peft_model
 from torch import nn
 
 from tests.nightly import often_named
-from tests.parity.checkpoints import BOTH, DECODERS, ENCODERS, GPT2, GROUPED, ROBERTA, SHAPE, written
+from tests.parity.checkpoints import BOTH, COMPOSITES, DECODERS, ENCODERS, GPT2, GROUPED, ROBERTA, SHAPE, written
 from tests.parity.comparing import TOLERANCE, scores
 from tests.small import difference, ids
 from tfcore import load
@@ -35,6 +35,12 @@ EVERY = {
     name: (kind, settings, {"target_modules": "all-linear"})
     for name, (kind, settings) in (DECODERS | ENCODERS | BOTH).items()
     if "," not in name and name != "nomicbert"  # peft sees q, k and v, which the file has in one
+}
+OF_TEXTS = r".*(language_model|text_model|model\.layers).*\.(q_proj|v_proj|down_proj)"  # and not of pictures or sound
+EVERY |= {
+    name: (kind, settings, {"target_modules": OF_TEXTS})
+    for name, (kind, settings) in COMPOSITES.items()
+    if "moe" not in name  # whose experts stand in one tensor
 }
 for name in ("mamba2", "falcon-h1", "nemotron-h"):  # whose output matrix peft adapts in no state
     EVERY[name][2]["exclude_modules"] = r".*\.out_proj"

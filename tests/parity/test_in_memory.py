@@ -8,7 +8,7 @@ import transformers as hf
 
 from tests.nightly import nightly
 from tests.other_device import needs_the_cpu
-from tests.parity.checkpoints import BOTH, DECODERS, ENCODERS, GROUPED, written
+from tests.parity.checkpoints import BOTH, COMPOSITES, DECODERS, ENCODERS, GROUPED, written
 from tests.parity.comparing import TOLERANCE, scores
 from tests.small import difference, ids
 from tests.tokenizers.test_foreign_tokenizers import byte_level
@@ -16,7 +16,7 @@ from tfcore import from_transformers, load, views
 from tfcore.files import CheckpointError
 
 pytestmark = needs_the_cpu  # transformers itself does not run on a device that pretends
-CASES = DECODERS | ENCODERS | BOTH
+CASES = DECODERS | COMPOSITES | ENCODERS | BOTH
 EACH_RUN = ("llama", "gpt2", "bert", "t5 1.0", "t5 1.1", "qwen3", "mixtral")
 TEXT = "Once upon a time there was a little dog."
 
