@@ -16,9 +16,10 @@ def padding(pad, batch=2, seq=13):
 
 
 def alike(ours, theirs, real):
-    """Largest difference of two (batch, ..., seq, feature) tensors at real tokens."""
-    rows = range(len(real))
-    return max(difference(ours[i][..., real[i], :], theirs[i][..., real[i], :]) for i in rows)
+    """Largest difference of two (batch, ..., seq, feature) tensors at real tokens, over the largest value where that is
+    above 1."""
+    pairs = [(ours[i][..., real[i], :], theirs[i][..., real[i], :]) for i in range(len(real))]
+    return max(difference(*pair) for pair in pairs) / max(1.0, *(float(expected.abs().max()) for _, expected in pairs))
 
 
 def scores(expected):

@@ -1,6 +1,7 @@
 """Models of `transformers` that are in memory become ours as their folders would, and nothing of them is changed."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -16,7 +17,7 @@ from tfcore import from_transformers, load, views
 from tfcore.files import CheckpointError
 
 pytestmark = needs_the_cpu  # transformers itself does not run on a device that pretends
-CASES = DECODERS | COMPOSITES | ENCODERS | BOTH
+CASES: dict[str, tuple[Any, Any]] = DECODERS | COMPOSITES | ENCODERS | BOTH
 EACH_RUN = ("llama", "gpt2", "bert", "t5 1.0", "t5 1.1", "qwen3", "mixtral")
 TEXT = "Once upon a time there was a little dog."
 

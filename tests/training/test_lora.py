@@ -89,8 +89,8 @@ def test_output_and_gradients_are_those_of_torchs_parametrization():
     torch.testing.assert_close(layer(x), plain(x))
     layer(x).square().sum().backward()
     plain(x).square().sum().backward()
-    torch.testing.assert_close(layer.a.grad, update.a.grad)
-    torch.testing.assert_close(layer.b.grad, update.b.grad)
+    torch.testing.assert_close(layer.a.grad, update.a.grad, atol=1e-4, rtol=1e-5)
+    torch.testing.assert_close(layer.b.grad, update.b.grad, atol=1e-4, rtol=1e-5)
     assert base.weight.grad is None
 
 

@@ -108,6 +108,11 @@ def written(model: Source, sound: Recording | File, token: int) -> View:
     )
 
 
+def _on_silence(inside: float) -> float:
+    """The share of weight after the sound, by that on the sound: what rounding leaves of a sum of 1 is none."""
+    return round(max(0.0, 1 - inside), 6)
+
+
 @view
 def head(model: Source, sound: Recording | File, layer: int, head: int, token: int) -> View:
     """The weights of one head of the decoder over time when one token is written, above what it hears.
@@ -129,7 +134,7 @@ def head(model: Source, sound: Recording | File, layer: int, head: int, token: i
         piece=_piece(heard, token),
         at=time_of(peak),
         near=near,
-        after=max(0.0, 1 - inside),
+        after=_on_silence(inside),
     )
     return View(
         key="head",
@@ -283,7 +288,7 @@ def encoder(model: Source, sound: Recording | File, layer: int, head: int, momen
         head=head,
         key=float(times[int(row.argmax())]),
         apart=float((weights * apart).sum() / max(float(weights.sum()), 1e-9)),
-        after=max(0.0, 1 - float(inside.mean())),
+        after=_on_silence(float(inside.mean())),
     )
     return View(
         key="encoder",
