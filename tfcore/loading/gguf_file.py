@@ -193,7 +193,7 @@ class GgufFile:
             CheckpointError: a factor that is neither one number nor one for each expert.
         """
         numbers, beside = self._numbers(name, part), f"{name.removesuffix('.weight')}{FACTOR}"
-        if beside not in self.tensors or not self.is_beside(beside):
+        if not name.endswith(".weight") or beside not in self.tensors:
             return numbers
         shape, factor = self.tensors[name].shape, self._numbers(beside).flatten()
         if len(factor) == 1:

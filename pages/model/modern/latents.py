@@ -25,12 +25,12 @@ def latents(model: str, text: str) -> None:
     """
     st.subheader("Latent attention (MLA) on your text: what is cached, what is rebuilt", anchor=False)
     config = models.config(model)
-    if (why := views.why_no_latents(config)) is not None:
+    trained = views.has_latents(config)
+    why = views.why_no_latents(config) or (None if trained else views.why_none_fitted(model))
+    if why is not None:
         st.info(f"{escape(model)}: {why} Choose stories above.")
-    elif views.has_latents(config):
+    elif trained:
         own(model, text, config)
-    elif (why := views.why_none_fitted(model)) is not None:
-        st.info(f"{escape(model)}: {why} Choose stories above.")
     else:
         fitted(model, text, config)
 

@@ -66,7 +66,7 @@ def settings_of_here() -> ModelSettings:
 
 
 def titles(kinds: Mapping[str, Family] | Mapping[str, Composite]) -> str:
-    """What these are called, one after the other."""
+    """The titles of these, one after the other."""
     return ", ".join(one.title for one in kinds.values())
 
 

@@ -95,7 +95,7 @@ COMPOSITES = {
 
 
 def settings_of_texts(values: Mapping[str, object]) -> Mapping[str, object]:
-    """What config.json would say if the decoder of such a model stood alone; of other models what it says.
+    """The settings of the decoder in such a model, as if it stood alone; of other models those that are given.
 
     Raises:
         ValueError: text_config is no object.

@@ -61,7 +61,7 @@ def _loss(source: Source, text: str, share: int | None) -> float:
 
 
 def _patterns(source: Source, text: str, share: int | None) -> Float[ndarray, "layer head query key"]:
-    """Of all heads: making the model with latents takes longer than reading a text with it."""
+    """The weights of all heads: making the model with latents takes longer than reading a text with it."""
     return attention_maps(_of_share(source, share), tokens_of(source, text).ids).patterns
 
 

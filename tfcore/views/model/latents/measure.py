@@ -21,6 +21,7 @@ from tfcore.model import Transformer
 from tfcore.tokenizers.tokenizer import Tokenizer
 
 READ = 12  # paragraphs of Wikipedia that latents are fitted to: 2 s with smollm2, and twice as many do no better
+UNREAD = "its vocabulary has no token of the paragraphs of Wikipedia that latents are fitted to."
 SHARES = (5, 10, 15, 25, 35, 50, 75, 100)  # of the numbers of keys and values, %
 
 
@@ -41,15 +42,13 @@ def why_no_latents(config: ModelConfig) -> str | None:
 def why_none_fitted(model: Transformer, tokenizer: Tokenizer) -> str | None:
     """Why no latents are fitted to a model that has none, or None: whoever never met the paragraphs' characters reads
     nothing in them."""
-    if not any(_paragraphs(model, tokenizer)):
-        return "its vocabulary has no token of the paragraphs of Wikipedia that latents are fitted to."
-    return None
+    return None if _paragraphs(model, tokenizer) else UNREAD
 
 
 def _paragraphs(model: Transformer, tokenizer: Tokenizer) -> list[list[int]]:
-    """The ids that latents are fitted to; of some vocabularies none."""
+    """The ids of the paragraphs that latents are fitted to, of those that have any."""
     texts = PARAGRAPHS.read_text("utf-8").splitlines()[:READ]
-    return [tokenizer.encode(text)[: model.config.max_seq_len] for text in texts]
+    return [ids for text in texts if (ids := tokenizer.encode(text)[: model.config.max_seq_len])]
 
 
 def full_size(config: ModelConfig) -> int:
@@ -87,12 +86,13 @@ def fit(model: Transformer, tokenizer: Tokenizer) -> LatentFit:
     Raises:
         ValueError: a model that latents are not fitted to, or whose vocabulary has no token of these paragraphs.
     """
-    if (why := why_no_latents(model.config) or why_none_fitted(model, tokenizer)) is not None:
+    read = _paragraphs(model, tokenizer)
+    if (why := why_no_latents(model.config) or (None if read else UNREAD)) is not None:
         raise ValueError(f"no latents are fitted to this model: {why}")
     if has_latents(model.config):
         raise ValueError("this model was trained with latents of its own; none are fitted to it")
     layers, products, tokens = _layers(model.config), list[Tensor](), 0
-    for ids in filter(None, _paragraphs(model, tokenizer)):
+    for ids in read:
         joined = keys_and_values(model, ids, layers)
         products.append(joined.mT @ joined)
         tokens += len(ids)
